@@ -1,0 +1,77 @@
+// Every bound, with its unit in the name and its reason beside it. Everything that can grow has one, and
+// reaching it has a named outcome.
+
+import { assert } from "./base/assert.ts";
+
+/** Bytes of a session key. It is the address people type, and half of a transcript's first line. */
+export const KEY_BYTES_MAX = 256;
+
+/** Bytes of a transcript's first line. Old readers of the format look at 512 bytes to tell what a file is. */
+export const HEADER_BYTES_MAX = 480;
+
+/** Bytes of a tool result kept in its entry. Above it head and tail stay, and the whole becomes a blob. */
+export const RESULT_BYTES_MAX = 16 * 1024;
+
+/** Bytes of any other block kept in its entry. A long answer is text, and most people's longest is below this. */
+export const BLOCK_BYTES_MAX = 256 * 1024;
+
+/** Bytes of one transcript line that we read. Above it the line is reported as damage: it is not ours. */
+export const LINE_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Bytes of all lines of one commit: a fork of a long conversation fits, a runaway does not. */
+export const COMMIT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Bytes of commits that wait for the writer. Past it a caller gets `overloaded`. */
+export const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Characters of a label: it must fit a column of a table. */
+export const LABEL_CHARS_MAX = 64;
+
+/** Characters of a title taken from the first user text: one line of a list. */
+export const TITLE_CHARS_MAX = 80;
+
+/** Letters of people and other sessions that wait in one mailbox. Past it the sender gets `mailbox_full`. */
+export const MAILBOX_LETTERS_MAX = 1_000;
+
+/** Bytes of one letter's content: text and references. Pictures and files go to blobs. */
+export const LETTER_BYTES_MAX = 1024 * 1024;
+
+/** How long the id of a taken letter from outside is remembered, so that a late repeat is known. */
+export const MAIL_ID_KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
+
+/** Rows of one page of a list. */
+export const PAGE_ROWS_MAX = 500;
+
+/** Rows looked at for one page when a list is asked for by several properties at once. */
+export const PAGE_SCAN_ROWS_MAX = 2_000;
+
+/** Entries, and bytes of lines, that the reader hands over at once; more come with the next page. */
+export const READ_ENTRIES_MAX = 256;
+export const READ_BYTES_MAX = 1024 * 1024;
+
+/** Bytes of journal before a checkpoint; also the most that a start after a crash has to write again, twice. */
+export const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
+
+/** How long a line may stand in the journal before a checkpoint begins. */
+export const CHECKPOINT_EVERY_MS = 1_000;
+
+/** Bytes of write-ahead log before it is folded back into the database. */
+export const WAL_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Transcript files that the writer keeps open. Half of the 1,024 that systems grant at least. */
+export const OPEN_FILES_MAX = 512;
+
+/** Groups of commits that the feed remembers. A follower further behind has to list again. */
+export const FEED_GROUPS_MAX = 20_000;
+
+/** Bytes of one entry's text that full-text search sees. */
+export const SEARCH_TEXT_BYTES_MAX = 32 * 1024;
+
+/** How long a blob is kept before the entry that names it is committed. */
+export const BLOB_HELD_MS = 60 * 60 * 1_000;
+
+assert(RESULT_BYTES_MAX <= BLOCK_BYTES_MAX, "a tool result is a block too");
+assert(BLOCK_BYTES_MAX < COMMIT_BYTES_MAX, "an entry of a few blocks fits a commit");
+assert(COMMIT_BYTES_MAX <= LINE_BYTES_MAX, "what we write in one line, we read");
+assert(COMMIT_BYTES_MAX < WAITING_BYTES_MAX, "the largest commit finds room");
+assert(LETTER_BYTES_MAX < COMMIT_BYTES_MAX, "a letter is written into the transcript when it is taken");
