@@ -47,7 +47,7 @@ export const PAGE_SCAN_ROWS_MAX = 2_000;
 
 /** Entries, and bytes of lines, that the reader hands over at once; more come with the next page. */
 export const READ_ENTRIES_MAX = 256;
-export const READ_BYTES_MAX = 1024 * 1024;
+export const READ_BYTES_MAX = 256 * 1024;
 
 /** Bytes of journal before a checkpoint; also the most that a start after a crash has to write again, twice. */
 export const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
@@ -64,8 +64,8 @@ export const OPEN_FILES_MAX = 512;
 /** Groups of commits that the feed remembers. A follower further behind has to list again. */
 export const FEED_GROUPS_MAX = 20_000;
 
-/** Bytes of one entry's text that full-text search sees. */
-export const SEARCH_TEXT_BYTES_MAX = 32 * 1024;
+/** Characters of one entry's text that full-text search sees. */
+export const SEARCH_TEXT_CHARS_MAX = 32 * 1024;
 
 /** How long a blob is kept before the entry that names it is committed. */
 export const BLOB_HELD_MS = 60 * 60 * 1_000;

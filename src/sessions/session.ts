@@ -1,0 +1,84 @@
+// The session record: one row of the table, small enough that ten thousand of them fit a page of memory.
+// Prompts, reports and results never live here. No field is optional: absence is null, with a meaning.
+
+import type { Route } from "../mail/letter.ts";
+import type { KeyKind, SessionKey } from "../routing/key.ts";
+import type { TokenUsage } from "../transcript/fold.ts";
+
+export interface Session {
+  // Given at birth, never changed.
+  readonly key: SessionKey;
+  readonly agent: string;
+  readonly kind: KeyKind;
+  readonly parent: SessionKey | null; // null: opened by a person or a timer
+  readonly root: SessionKey; //          itself when it has no parent; who pays, and whose sandbox it is
+  readonly depth: number; //             0 for a root, its parent's depth + 1 for a child
+  readonly bornAtMs: number;
+
+  // Written only by the session's owner, through its lane.
+  readonly state: RunState;
+  readonly route: Route | null; //       where replies go; null: nowhere but the transcript
+  readonly transcript: Tail;
+
+  // Written by anyone at any time; a running turn looks between steps.
+  readonly signal: Signal;
+  readonly settings: Settings;
+  readonly settingsVersion: number; //   grows by one with every change of a setting
+  readonly usage: Usage;
+
+  // Written by the store, from what it commits.
+  readonly title: string; //             the first words a person wrote; empty while nobody has
+  readonly updatedAtMs: number;
+}
+
+/** Where the history ends. All of it can be made again from the transcript file. */
+export interface Tail {
+  readonly id: string;
+  readonly lastSeq: number; //           0: no entry yet
+  readonly leafId: string | null; //     what the next entry continues; null: no entry yet
+  readonly bytes: number; //             committed length of the file
+  readonly contextSeq: number; //        what a model is shown starts here
+  readonly jumpSeq: number; //           the newest entry that did not continue the one before it; 0: none
+  readonly copied: number; //            how many of the first entries a fork copied
+}
+
+export type Outcome = "done" | "failed" | "killed" | "timeout" | "limit" | "interrupted";
+
+/** What only makes sense in one state lives in that state, so nobody finds a stale one. */
+export type RunState =
+  | { readonly kind: "idle" }
+  | { readonly kind: "queued"; readonly sinceMs: number }
+  | { readonly kind: "running"; readonly sinceMs: number; readonly turn: string; readonly step: number }
+  | { readonly kind: "waiting"; readonly sinceMs: number; readonly for: "children" | "person" }
+  | { readonly kind: "paused"; readonly sinceMs: number }
+  | {
+      readonly kind: "ended";
+      readonly atMs: number;
+      readonly outcome: Outcome;
+      readonly reason: string | null;
+    };
+
+/** A wish, seen at the next safe point. A kill is never taken back. */
+export type Signal = "none" | "pause" | "kill";
+
+/** Null: as the agent's configuration says. */
+export interface Settings {
+  readonly label: string | null;
+  readonly model: string | null;
+  readonly thinking: string | null;
+  readonly verbose: string | null;
+  readonly sendPolicy: "allow" | "deny" | null;
+  readonly queueMode: string | null;
+  readonly nice: number;
+  readonly pinned: boolean;
+}
+
+/** What the session has used, without its children. Times in milliseconds. */
+export interface Usage extends TokenUsage {
+  readonly steps: number;
+  readonly toolCalls: number;
+  readonly modelMs: number;
+  readonly wallMs: number;
+  readonly toolCpuMs: number;
+  readonly toolPeakBytes: number; // the largest, not the sum
+}

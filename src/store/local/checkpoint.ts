@@ -1,0 +1,102 @@
+// Checkpoint
+//
+// Moves lines out of the journal into the care of their files. One journal table takes new lines while the
+// lines of its twin are synced; then the twin is emptied whole, which costs the same however full it was.
+//
+//   Owns:      which twin is active, how full it is, and the order: files, directories, then the journal.
+//   Does not:  write lines (the writer has, before a twin is sealed).
+//
+// Invariants
+//   P1. A line leaves the journal only after its file, and every directory that gained a name for it, is synced.
+//   P2. A failed sync is final. The pages may be gone, and asking again would be answered with a lie.
+
+import { open } from "node:fs/promises";
+import type { DatabaseSync } from "node:sqlite";
+import { isMissing, type Dirty, type TranscriptFiles } from "./files.ts";
+import type { Twin } from "./tables.ts";
+import type { Notice } from "./wire.ts";
+
+/** Syncs under way at once: what the thread pool has to give. */
+const SYNCS_PARALLEL = 4;
+
+export class Checkpoint {
+  readonly #database: DatabaseSync;
+  readonly #files: TranscriptFiles;
+  readonly #notify: (notice: Notice) => void;
+  #active: Twin = "a";
+  #activeBytes = 0;
+  #running: Promise<void> | null = null;
+
+  constructor(parts: { database: DatabaseSync; files: TranscriptFiles; notify: (notice: Notice) => void }) {
+    this.#database = parts.database;
+    this.#files = parts.files;
+    this.#notify = parts.notify;
+  }
+
+  get active(): Twin {
+    return this.#active;
+  }
+
+  get activeBytes(): number {
+    return this.#activeBytes;
+  }
+
+  get running(): Promise<void> | null {
+    return this.#running;
+  }
+
+  wrote(bytes: number): void {
+    this.#activeBytes += bytes;
+  }
+
+  /** Seals the active twin and goes on with the other. Call only when every committed line is in its file. */
+  begin(): Promise<void> {
+    if (this.#running !== null) return this.#running;
+    if (this.#activeBytes === 0) return Promise.resolve();
+    const sealed = this.#active;
+    this.#active = sealed === "a" ? "b" : "a";
+    this.#activeBytes = 0;
+    const dirty = this.#files.takeDirty();
+    this.#running = this.#finish(sealed, dirty).finally(() => (this.#running = null));
+    return this.#running;
+  }
+
+  /** P1. */
+  async #finish(sealed: Twin, dirty: Dirty): Promise<void> {
+    await syncAll(dirty.files, (path) => this.#syncFile(path));
+    await syncAll(dirty.directories, syncPath);
+    this.#database.exec(`DELETE FROM journal_${sealed}`);
+    // Readers of the database may hold it up; then the rest is folded back the next time.
+    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+
+  async #syncFile(path: string): Promise<void> {
+    try {
+      await syncPath(path, "data");
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      // Erased with its session, or taken away by a stranger; of the second people should hear.
+      if (!this.#files.wasErased(path)) {
+        this.#notify({ what: "missing_bytes", message: `${path} has disappeared`, count: 1 });
+      }
+    }
+  }
+}
+
+async function syncAll(paths: ReadonlySet<string>, sync: (path: string) => Promise<void>): Promise<void> {
+  const waiting = [...paths];
+  const worker = async (): Promise<void> => {
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) await sync(path);
+  };
+  await Promise.all(Array.from({ length: Math.min(SYNCS_PARALLEL, waiting.length) }, worker));
+}
+
+async function syncPath(path: string, what: "data" | "all" = "all"): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    if (what === "data") await handle.datasync();
+    else await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

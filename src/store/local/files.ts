@@ -1,0 +1,188 @@
+// Transcript files, as the writer sees them.
+//
+// Lines are written by position, after the commit that made them durable in the journal. A file is therefore
+// never ahead of the journal, and whatever stands beyond the committed length is somebody else's.
+//
+//   Owns:      open descriptors, and the list of what has to be synced.
+//   Does not:  decide when (checkpoint.ts).
+//
+// Invariants
+//   T1. Bytes before the committed length are never changed or cut.
+//   T2. Bytes of a stranger are moved aside before we write over them.
+//   T3. A descriptor that is closed was either never written to, or its path is still in the list to sync.
+
+import {
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+  constants,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { OPEN_FILES_MAX } from "../../limits.ts";
+import type { Paths } from "./paths.ts";
+import type { Notice } from "./wire.ts";
+
+export interface Dirty {
+  readonly files: ReadonlySet<string>;
+  readonly directories: ReadonlySet<string>;
+}
+
+export class TranscriptFiles {
+  readonly #paths: Paths;
+  readonly #notify: (notice: Notice) => void;
+  readonly #open = new Map<string, number>(); // in the order of last use
+  #files = new Set<string>();
+  #directories = new Set<string>();
+  #gone = new Set<string>();
+
+  constructor(paths: Paths, notify: (notice: Notice) => void) {
+    this.#paths = paths;
+    this.#notify = notify;
+  }
+
+  /** Throws what the system says, ENOSPC among it; writing the same bytes again is harmless. */
+  write(path: string, offset: number, bytes: Uint8Array): void {
+    const file = this.#descriptor(path);
+    const { size } = fstatSync(file);
+    if (size > offset) this.#reconcile(path, file, { offset, size, bytes });
+    else if (size < offset) this.#pad(path, file, size, offset);
+    writeAll(file, bytes, offset);
+    this.#files.add(path);
+  }
+
+  /** Hands over what has been written since the last call. */
+  takeDirty(): Dirty {
+    const dirty = { files: this.#files, directories: this.#directories };
+    this.#files = new Set();
+    this.#directories = new Set();
+    this.#gone = new Set();
+    return dirty;
+  }
+
+  /** The session is gone, and its file goes: nobody has to sync it. */
+  erased(path: string): void {
+    const file = this.#open.get(path);
+    if (file !== undefined) closeSync(file);
+    this.#open.delete(path);
+    this.#files.delete(path);
+    this.#gone.add(path);
+  }
+
+  /** Asked by a checkpoint that began before. */
+  wasErased(path: string): boolean {
+    return this.#gone.has(path);
+  }
+
+  close(): void {
+    for (const file of this.#open.values()) closeSync(file);
+    this.#open.clear();
+  }
+
+  #descriptor(path: string): number {
+    const known = this.#open.get(path);
+    if (known !== undefined) {
+      this.#open.delete(path); // to the end: last used
+      this.#open.set(path, known);
+      return known;
+    }
+    const file = this.#openOrCreate(path);
+    this.#open.set(path, file);
+    if (this.#open.size > OPEN_FILES_MAX) {
+      const [oldest] = this.#open;
+      if (oldest) {
+        closeSync(oldest[1]); // T3: its path is in #files if it was written to
+        this.#open.delete(oldest[0]);
+      }
+    }
+    return file;
+  }
+
+  #openOrCreate(path: string): number {
+    try {
+      return openSync(path, constants.O_RDWR);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+    // A new name is durable when its directory is synced, and a new directory when its own is, up to the home.
+    const directory = dirname(path);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    for (let at = directory; ; at = dirname(at)) {
+      this.#directories.add(at);
+      if (relative(this.#paths.home, at) === "") break;
+    }
+    return file;
+  }
+
+  /** More bytes than committed: our own, written before a crash, whole or torn; or a stranger's. */
+  #reconcile(path: string, file: number, at: { offset: number; size: number; bytes: Uint8Array }): void {
+    const there = Buffer.alloc(at.size - at.offset);
+    readSync(file, there, 0, there.length, at.offset);
+    const ours =
+      there.length <= at.bytes.length && there.every((byte, i) => byte === at.bytes[i] || byte === 0);
+    if (ours) return;
+    this.#setAside(path, file, at.offset, at.size);
+    ftruncateSync(file, at.offset);
+  }
+
+  #setAside(path: string, file: number, from: number, to: number): void {
+    const bytes = Buffer.alloc(to - from);
+    readSync(file, bytes, 0, bytes.length, from);
+    mkdirSync(this.#paths.foreign, { recursive: true, mode: 0o700 });
+    const name = `${path.split("/").at(-1) ?? "transcript"}.${from}`;
+    const aside = createNew(this.#paths.foreign, name);
+    writeAll(aside.file, bytes, 0);
+    fsyncSync(aside.file);
+    closeSync(aside.file);
+    for (const directory of [this.#paths.foreign, this.#paths.home]) syncDirectory(directory);
+    const message = `another program wrote ${bytes.length} bytes into ${path} at ${from}; they are in ${aside.path}`;
+    this.#notify({ what: "foreign_bytes", message, count: bytes.length });
+  }
+
+  /** Bytes that were committed are gone. They become one blank line, so that what follows can still be read. */
+  #pad(path: string, file: number, from: number, to: number): void {
+    this.#notify({
+      what: "missing_bytes",
+      message: `${path} lacks ${to - from} committed bytes at ${from}`,
+      count: to - from,
+    });
+    const chunk = Buffer.alloc(64 * 1024, " ");
+    for (let at = from; at < to - 1; at += chunk.length)
+      writeAll(file, chunk.subarray(0, Math.min(chunk.length, to - 1 - at)), at);
+    writeAll(file, Buffer.from("\n"), to - 1);
+  }
+}
+
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+function createNew(directory: string, name: string): { readonly file: number; readonly path: string } {
+  for (let n = 0; ; n += 1) {
+    const path = join(directory, `${name}.${n}`);
+    try {
+      return { path, file: openSync(path, "wx", 0o600) };
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    }
+  }
+}
+
+function writeAll(file: number, bytes: Uint8Array, at: number): void {
+  for (let done = 0; done < bytes.length;)
+    done += writeSync(file, bytes, done, bytes.length - done, at + done);
+}

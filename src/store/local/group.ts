@@ -1,0 +1,296 @@
+// Group
+//
+// All commits that arrived while the last group was being synced, in one SQLite transaction, each in its
+// savepoint: one that is refused leaves no trace, and the others go on.
+//
+//   Owns:      turning changes into rows, letters and journalled lines.
+//   Does not:  sync (SQLite does, in COMMIT), write transcript files (the writer does, from `writes`).
+//
+// Invariants
+//   G1. Lines are in the journal, with their offset, in the same transaction as the row that counts them.
+//   G2. `writes` holds the lines of the commits that were accepted, in their order, and no others.
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { Fault, type FaultWords } from "../../base/fault.ts";
+import { MAILBOX_LETTERS_MAX } from "../../limits.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import type { Session } from "../../sessions/session.ts";
+import { encodeHeader, stamp } from "../../transcript/codec.ts";
+import { entryId } from "../../transcript/entry.ts";
+import type { Leases } from "../leases.ts";
+import {
+  appendedRow,
+  changedRow,
+  checkAppend,
+  checkFence,
+  forwardTo,
+  headerOf,
+  nobodyReads,
+  openedRow,
+  type RowChange,
+} from "../rules.ts";
+import type { Changed, Posted, Receipt } from "../store.ts";
+import { isTranscriptId, transcriptPath, type Paths } from "./paths.ts";
+import type { Rows } from "./rows.ts";
+import type { Numbered, Tables, Twin } from "./tables.ts";
+import type { Lines, WireChange, WireCommit } from "./wire.ts";
+
+export interface FileWrite {
+  readonly path: string;
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+type Wire<Do extends WireChange["do"]> = Extract<WireChange, { readonly do: Do }>;
+
+export class Group {
+  readonly #tables: Tables;
+  readonly #rows: Rows;
+  readonly #leases: Leases;
+  readonly #paths: Paths;
+  readonly #savepoint: StatementSync;
+  readonly #release: StatementSync;
+  readonly #rollback: StatementSync;
+
+  // Of the group that is being made.
+  #twin: Twin = "a";
+  #writes: FileWrite[] = [];
+  #erased: string[] = [];
+  #changed = new Map<SessionKey, Changed>();
+  // Of the commit that is being applied.
+  #touched: Changed[] = [];
+  #seqs: Record<string, number> = {};
+  #posts: Posted[] = [];
+
+  constructor(parts: { database: DatabaseSync; tables: Tables; rows: Rows; leases: Leases; paths: Paths }) {
+    this.#tables = parts.tables;
+    this.#rows = parts.rows;
+    this.#leases = parts.leases;
+    this.#paths = parts.paths;
+    this.#savepoint = parts.database.prepare("SAVEPOINT one");
+    this.#release = parts.database.prepare("RELEASE one");
+    this.#rollback = parts.database.prepare("ROLLBACK TO one");
+  }
+
+  /** Inside a transaction that the caller opened and will commit. Throws only what makes the whole group fail. */
+  apply(commits: readonly WireCommit[], twin: Twin, cursor: string): Applied {
+    this.#twin = twin;
+    this.#writes = [];
+    this.#erased = [];
+    this.#changed = new Map();
+    const results = commits.map((commit) => [commit.id, this.#one(commit, cursor)] as const);
+    this.#rows.flush();
+    return { results, writes: this.#writes, erased: this.#erased, changed: [...this.#changed.values()] };
+  }
+
+  #one(commit: WireCommit, cursor: string): Receipt | FaultWords {
+    const writes = this.#writes.length;
+    const erased = this.#erased.length;
+    this.#touched = [];
+    this.#seqs = {};
+    this.#posts = [];
+    this.#rows.begin();
+    this.#savepoint.run();
+    try {
+      for (const change of commit.changes) this.#change(change, commit.atMs);
+      this.#release.run();
+      for (const changed of this.#touched) this.#changed.set(changed.key, changed);
+      return { cursor, seqs: this.#seqs, posts: this.#posts };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.#rollback.run();
+      this.#release.run();
+      this.#rows.undo();
+      this.#writes.length = writes;
+      this.#erased.length = erased;
+      return { code: error.code, message: error.message };
+    }
+  }
+
+  #change(change: WireChange, atMs: number): void {
+    switch (change.do) {
+      case "open":
+        return this.#open(change, atMs);
+      case "append":
+        return this.#append(change, atMs);
+      case "take":
+        return this.#take(change, atMs);
+      case "post":
+        return this.#post(change, atMs);
+      case "setTimer":
+        this.#expectTimer(change.timer.id, change.expectDueAtMs);
+        this.#rows.get(change.timer.key);
+        return this.#tables.setTimer(change.timer);
+      case "clearTimer":
+        this.#expectTimer(change.id, change.expectDueAtMs);
+        return this.#tables.clearTimer(change.id);
+      case "send":
+        this.#rows.get(change.outgoing.key);
+        if (!this.#tables.send(change.outgoing, atMs))
+          throw new Fault("conflict", `${change.outgoing.id} is in the outbox already`);
+        return;
+      case "settle":
+        if (!this.#tables.settle(change.id, change.refused))
+          throw new Fault("not_found", `nothing in the outbox is called ${change.id}`);
+        return;
+      case "delete":
+        return this.#delete(this.#rows.get(change.key), atMs);
+      default:
+        return this.#row(change, atMs);
+    }
+  }
+
+  #row(change: RowChange, atMs: number): void {
+    const { row } = this.#rows.get(change.key);
+    this.#keep(changedRow(row, change, this.#leases.fenceOf(change.key), atMs));
+    if (change.do !== "run" || change.state.kind !== "ended") return;
+    for (const letter of this.#tables.waiting(change.key)) {
+      const next = forwardTo(letter.others, (key) => this.#stateOf(key));
+      if (next) this.#tables.forward(letter.id, next.to, next.others);
+    }
+  }
+
+  #open(change: Wire<"open">, atMs: number): void {
+    const existing = this.#rows.find(change.key);
+    if (existing && change.ifExists === "refuse") throw new Fault("exists", `${change.key} exists already`);
+    if (existing) return;
+    if (!isTranscriptId(change.transcript))
+      throw new Fault("bad_input", `not a transcript id: ${JSON.stringify(change.transcript)}`);
+    if (this.#tables.hasTranscript(change.transcript))
+      throw new Fault("exists", `transcript ${change.transcript} exists already`);
+    const parent = change.parent === null ? null : this.#rows.get(change.parent).row;
+    const source = change.copy === null ? null : this.#rows.get(change.copy.of).row; // a source that is gone cannot be copied
+    const copied = change.copy?.lines.drafts.length ?? 0;
+    const header = encodeHeader(headerOf(change, { parent, source, copied, atMs }));
+    const born = openedRow(change, parent, Buffer.byteLength(header), atMs);
+    const row = { ...born, transcript: { ...born.transcript, copied } };
+    const n = this.#rows.insert(row);
+    if (change.copy === null) {
+      this.#journal(n, row, Buffer.from(header), 0);
+      this.#touch(row);
+    } else {
+      this.#write({ n, row }, change.copy.lines, {
+        atMs,
+        header,
+        rewindTo: null,
+        contextSeq: change.copy.contextSeq,
+      });
+    }
+    this.#seqs[change.key] = copied;
+  }
+
+  #append(change: Wire<"append">, atMs: number): void {
+    const numbered = this.#rows.get(change.key);
+    checkAppend(numbered.row, change, this.#leases.fenceOf(change.key));
+    this.#write(numbered, change.lines, {
+      atMs,
+      header: "",
+      rewindTo: change.rewindTo?.id ?? null,
+      contextSeq: change.contextSeq,
+    });
+  }
+
+  #write(
+    { n, row }: Numbered,
+    lines: Lines,
+    how: { atMs: number; header: string; rewindTo: string | null; contextSeq: number | null },
+  ): void {
+    const { transcript } = row;
+    let seq = transcript.lastSeq;
+    let leafId = how.rewindTo ?? transcript.leafId;
+    let text = how.header;
+    for (const draft of lines.drafts) {
+      seq += 1;
+      const id = draft.id ?? entryId(transcript.id, seq);
+      text += stamp(draft, id, leafId, seq);
+      leafId = id;
+    }
+    const bytes = Buffer.from(text);
+    const headerBytes = how.header === "" ? 0 : transcript.bytes;
+    this.#journal(n, row, bytes, transcript.bytes - headerBytes);
+    for (const sha256 of lines.blobs) this.#tables.nameBlob(sha256, transcript.id);
+    const appended = {
+      count: lines.drafts.length,
+      bytes: bytes.length - headerBytes,
+      leafId: leafId ?? "",
+      jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
+      title: lines.title,
+      contextSeq: how.contextSeq,
+    };
+    this.#keep(appendedRow(row, appended, how.atMs));
+    this.#seqs[row.key] = seq;
+  }
+
+  /** G1, G2. */
+  #journal(n: number, row: Session, bytes: Buffer, offset: number): void {
+    this.#tables.journal(this.#twin, n, offset, bytes);
+    this.#writes.push({ path: transcriptPath(this.#paths, row.agent, row.transcript.id), offset, bytes });
+  }
+
+  #take(change: Wire<"take">, atMs: number): void {
+    this.#rows.get(change.key);
+    checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
+    for (const id of change.ids) {
+      if (!this.#tables.take(change.key, id, atMs))
+        throw new Fault("stale_writer", `${change.key} has no waiting letter ${id}`);
+    }
+  }
+
+  #post(change: Wire<"post">, atMs: number): void {
+    const known = this.#tables.letter(change.id);
+    if (known) {
+      if (known.print !== change.print)
+        throw new Fault("conflict", `${change.id} was posted before with other content`);
+      this.#posts.push({ id: change.id, to: known.recipient, repeated: true });
+      return;
+    }
+    const address = forwardTo(change.to, (key) => this.#stateOf(key));
+    if (!address)
+      throw nobodyReads(
+        change.to,
+        change.to.some((key) => this.#rows.find(key) !== null),
+      );
+    if (change.capped && this.#tables.cappedWaiting(address.to, MAILBOX_LETTERS_MAX) >= MAILBOX_LETTERS_MAX) {
+      throw new Fault("mailbox_full", `${MAILBOX_LETTERS_MAX} letters wait for ${address.to} already`);
+    }
+    const { id, capped, print, body } = change;
+    this.#tables.post({ id, capped, print, body, atMs, to: address.to, others: address.others });
+    this.#posts.push({ id, to: address.to, repeated: false });
+  }
+
+  #delete(numbered: Numbered, atMs: number): void {
+    const { row } = numbered;
+    const path = transcriptPath(this.#paths, row.agent, row.transcript.id);
+    this.#tables.erase(numbered, atMs);
+    this.#rows.drop(row.key);
+    this.#leases.forget(row.key);
+    this.#erased.push(path);
+    this.#touched.push({ key: row.key, lastSeq: 0, deleted: true });
+  }
+
+  #expectTimer(id: string, dueAtMs: number | null): void {
+    const due = this.#tables.timerDue(id);
+    if (due !== dueAtMs) throw new Fault("stale_writer", `timer ${id} is due at ${due}, not at ${dueAtMs}`);
+  }
+
+  #stateOf(key: SessionKey): Session["state"]["kind"] | null {
+    return this.#rows.find(key)?.row.state.kind ?? null;
+  }
+
+  #keep(row: Session): void {
+    this.#rows.put(row);
+    this.#touch(row);
+  }
+
+  #touch(row: Session): void {
+    this.#touched.push({ key: row.key, lastSeq: row.transcript.lastSeq, deleted: false });
+  }
+}
+
+export interface Applied {
+  readonly results: readonly (readonly [id: number, result: Receipt | FaultWords])[];
+  readonly writes: readonly FileWrite[];
+  /** Transcript files whose sessions are gone. */
+  readonly erased: readonly string[];
+  readonly changed: readonly Changed[];
+}

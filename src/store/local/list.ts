@@ -1,0 +1,94 @@
+// A page of sessions. The most telling property picks the index; the others are checked on the rows it gives, and
+// no more than PAGE_SCAN_ROWS_MAX rows are looked at, so a rare combination comes in short pages instead of late.
+
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { PAGE_ROWS_MAX, PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
+import type { Session } from "../../sessions/session.ts";
+import type { Page, SessionQuery } from "../store.ts";
+import { cursorTo, placeFrom } from "./cursor.ts";
+
+/** In the order of how few sessions they leave, as a rule. */
+const EXACT = ["parent", "label", "state", "kind", "agent"] as const;
+
+/** What the list is ordered by, and the row's number where that is the same. */
+type Place = readonly [at: string | number, n: number];
+
+export function listSessions(database: DatabaseSync, query: SessionQuery): Page<Session> {
+  const limit = Math.max(1, Math.min(query.limit ?? 100, PAGE_ROWS_MAX));
+  if (query.titlePrefix === undefined)
+    return byTime(database, query, { limit, place: placeFrom(query.cursor, [0, 0]) });
+  return byTitle(database, query, { limit, place: placeFrom(query.cursor, ["", 0]) });
+}
+
+interface Where {
+  readonly limit: number;
+  readonly place: Place | null;
+}
+
+function byTime(database: DatabaseSync, query: SessionQuery, { limit, place }: Where): Page<Session> {
+  const given = EXACT.filter((name) => query[name] !== undefined);
+  const [first, ...others] = given;
+  const sure: string[] = [];
+  const values: SQLInputValue[] = [];
+  if (first !== undefined) {
+    sure.push(`${first} = ?`);
+    values.push(query[first] ?? null);
+  }
+  if (query.updatedSinceMs !== undefined) {
+    sure.push("fresh >= ?");
+    values.push(Math.floor(query.updatedSinceMs / 1_000));
+  }
+  if (place !== null) {
+    sure.push("(fresh, n) < (?, ?)");
+    values.push(...place);
+  }
+  const where = sure.length > 0 ? `WHERE ${sure.join(" AND ")}` : "";
+  const scan = others.length > 0 || query.updatedSinceMs !== undefined ? PAGE_SCAN_ROWS_MAX : limit + 1;
+  const sql = `SELECT n, fresh AS at, body FROM sessions ${where} ORDER BY fresh DESC, n DESC LIMIT ${scan}`;
+  return pageFrom(database.prepare(sql).iterate(...values), { limit, scan }, (row) => matches(row, query));
+}
+
+function byTitle(database: DatabaseSync, query: SessionQuery, { limit, place }: Where): Page<Session> {
+  const prefix = (query.titlePrefix ?? "").toLowerCase();
+  const sure = ["title >= ?", "title < ?"];
+  const values: SQLInputValue[] = [prefix, `${prefix}\u{10ffff}`];
+  if (place !== null) {
+    sure.push("(title, n) > (?, ?)");
+    values.push(...place);
+  }
+  const scan =
+    EXACT.some((name) => query[name] !== undefined) || query.updatedSinceMs !== undefined
+      ? PAGE_SCAN_ROWS_MAX
+      : limit + 1;
+  const sql = `SELECT n, title AS at, body FROM sessions WHERE ${sure.join(" AND ")} ORDER BY title, n LIMIT ${scan}`;
+  return pageFrom(database.prepare(sql).iterate(...values), { limit, scan }, (row) => matches(row, query));
+}
+
+function matches(row: Session, query: SessionQuery): boolean {
+  return (
+    (query.agent === undefined || row.agent === query.agent) &&
+    (query.kind === undefined || row.kind === query.kind) &&
+    (query.state === undefined || row.state.kind === query.state) &&
+    (query.parent === undefined || row.parent === query.parent) &&
+    (query.label === undefined || row.settings.label === query.label) &&
+    (query.updatedSinceMs === undefined || row.updatedAtMs >= query.updatedSinceMs)
+  );
+}
+
+function pageFrom(
+  found: Iterable<Record<string, unknown>>,
+  bounds: { readonly limit: number; readonly scan: number },
+  wanted: (row: Session) => boolean,
+): Page<Session> {
+  const rows: Session[] = [];
+  let looked = 0;
+  let last: Place | null = null;
+  for (const { n, at, body } of found) {
+    if (rows.length === bounds.limit) return { rows, next: last === null ? null : cursorTo(last) };
+    looked += 1;
+    last = [at as string | number, Number(n)];
+    const row = JSON.parse(String(body)) as Session;
+    if (wanted(row)) rows.push(row);
+  }
+  return { rows, next: looked === bounds.scan && last !== null ? cursorTo(last) : null };
+}

@@ -1,0 +1,337 @@
+// Local store
+//
+// The default engine: SQLite and JSONL files on one machine, no server. This is its face on the main thread,
+// which encodes what goes in, decodes what comes out, and never waits for a disk.
+//
+//   Owns:      the home (owner.ts), and three threads: writer, reader, search.
+//   Does not:  decide what a change means (rules.ts).
+//
+// Invariants
+//   M1. Commits reach the writer in the order they were made.
+//   M2. If a thread dies, the store is dead: whoever waits hears `outcome_unknown`, and `died` is told why.
+
+import { Fault, type FaultWords, faultFrom } from "../../base/fault.ts";
+import type { Log } from "../../base/log.ts";
+import type { World } from "../../base/world.ts";
+import { WAITING_BYTES_MAX } from "../../limits.ts";
+import type { Mail, Outgoing } from "../../mail/letter.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import type { Session } from "../../sessions/session.ts";
+import type { Timer } from "../../timers/timer.ts";
+import { decodeLine } from "../../transcript/codec.ts";
+import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
+import { checkChange, noSuchEntry } from "../rules.ts";
+import type * as S from "../store.ts";
+import { hashOf, readBlob, writeBlob } from "./blobs.ts";
+import type { Stop } from "./history.ts";
+import { takeHome, type Owner } from "./owner.ts";
+import { pathsIn, type Paths } from "./paths.ts";
+import type { FromReader, Questions, ToReader } from "./reader.ts";
+import type { FromSearch, ToSearch } from "./search.ts";
+import { isFaultWords, Thread } from "./thread.ts";
+import {
+  bytesOf,
+  encodeChange,
+  type FromWriter,
+  type ToWriter,
+  type WireChange,
+  type WireCommit,
+  type WriterAnswer,
+  type WriterAsk,
+} from "./wire.ts";
+
+export interface LocalParts {
+  readonly world: World;
+  readonly log: Log;
+  /** Told once, when the store cannot go on. The process should say why and stop. */
+  readonly died: (fault: Fault) => void;
+}
+
+interface Pending {
+  readonly bytes: number;
+  readonly resolve: (receipt: S.Receipt) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+export class LocalStore implements S.Store {
+  readonly #parts: LocalParts;
+  readonly #paths: Paths;
+  readonly #owner: Owner;
+  readonly #writer: Thread<ToWriter, FromWriter>;
+  readonly #reader: Thread<ToReader, FromReader>;
+  readonly #search: Thread<ToSearch, FromSearch>;
+  readonly #pending = new Map<number, Pending>();
+  readonly #listeners = new Set<() => void>();
+  #batch: WireCommit[] = [];
+  #lastCommit = 0;
+  #waitingBytes = 0;
+  #ended: Fault | null = null;
+
+  /** Takes the home, recovers what an unclean stop left, and is ready when it resolves. */
+  static async open(home: string, parts: LocalParts): Promise<LocalStore> {
+    const paths = pathsIn(home);
+    const owner = takeHome(paths, parts.world.nowMs()); // before anything else of the home is touched (O1)
+    if (owner.warning !== null) parts.log.warn({ home }, owner.warning);
+    const store = new LocalStore(paths, owner, parts);
+    try {
+      await store.#writer.ready();
+    } catch (error) {
+      await store.#letGo();
+      throw error;
+    }
+    store.#search.post({ do: "start" }); // The reader and search open the database that the writer has made.
+    return store;
+  }
+
+  private constructor(paths: Paths, owner: Owner, parts: LocalParts) {
+    this.#parts = parts;
+    this.#paths = paths;
+    this.#owner = owner;
+    const died = (fault: Fault): void => this.#die(fault);
+    this.#writer = new Thread("writer", paths.home, { hear: (message) => this.#hearWriter(message), died });
+    this.#reader = new Thread("reader", paths.home, {
+      hear: ({ id, answer }) => this.#reader.settle(id, answer),
+      died,
+    });
+    this.#search = new Thread("search", paths.home, {
+      hear: ({ id, answer }) => this.#search.settle(id, answer),
+      died,
+    });
+  }
+
+  async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
+    for (const change of changes) checkChange(change);
+    // Nearly every commit goes straight on: waiting here, even for nothing, would let a later one overtake it (M1).
+    const needsReading = changes.some(
+      (change) =>
+        (change.do === "open" && change.copy !== null) ||
+        (change.do === "append" && change.rewindTo !== null),
+    );
+    if (needsReading) return this.#enqueue(await Promise.all(changes.map((change) => this.#readFor(change))));
+    return this.#enqueue(changes.map((change) => encodeChange(change, [])));
+  }
+
+  /** A fork is read before it is written; a rewind is checked against what it goes back to. */
+  async #readFor(change: S.Change): Promise<WireChange> {
+    if (change.do === "append" && change.rewindTo !== null) {
+      const { id, seq } = change.rewindTo;
+      const row = await this.session(change.key);
+      const found = row === null ? null : await first(this.entries(row.transcript.id, { since: seq }));
+      if (found?.type === "gap" || found?.id !== id) throw noSuchEntry(change.key, seq);
+    }
+    if (change.do !== "open" || change.copy === null) return encodeChange(change, []);
+    const { of, fromSeq, throughSeq } = change.copy;
+    const source = await this.session(of);
+    if (!source) throw new Fault("not_found", `there is no session ${of}`);
+    const copied: Entry[] = [];
+    for await (const entry of this.entries(source.transcript.id, { from: fromSeq })) {
+      if (entry.type === "gap")
+        throw new Fault("damaged", `${of} cannot be copied: there is a gap at byte ${entry.offset}`);
+      if (entry.seq > throughSeq) break;
+      copied.push(entry);
+    }
+    if (copied.at(-1)?.seq !== throughSeq) throw noSuchEntry(of, throughSeq);
+    return encodeChange(change, copied);
+  }
+
+  #enqueue(changes: readonly WireChange[]): Promise<S.Receipt> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    const bytes = changes.reduce((sum, change) => sum + bytesOf(change), 0);
+    if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) {
+      return Promise.reject(
+        new Fault("overloaded", `${this.#waitingBytes} bytes of commits wait for the disk already`),
+      );
+    }
+    this.#lastCommit += 1;
+    const id = this.#lastCommit;
+    const { promise, resolve, reject } = Promise.withResolvers<S.Receipt>();
+    this.#pending.set(id, { bytes, resolve, reject });
+    this.#waitingBytes += bytes;
+    // What is committed in one go of the event loop crosses in one message.
+    if (this.#batch.length === 0) queueMicrotask(() => this.#flush());
+    this.#batch.push({ id, atMs: this.#parts.world.nowMs(), changes });
+    return promise;
+  }
+
+  #flush(): void {
+    const commits = this.#batch;
+    this.#batch = [];
+    if (commits.length > 0) this.#writer.post({ do: "commits", commits });
+  }
+
+  #hearWriter(message: FromWriter): void {
+    switch (message.say) {
+      case "done":
+        for (const [id, result] of message.results) this.#settle(id, result);
+        this.#search.post({ do: "look" });
+        for (const listener of this.#listeners) listener();
+        break;
+      case "answer":
+        this.#writer.settle(message.id, message.answer);
+        break;
+      case "notice":
+        this.#parts.log.warn(
+          { count: message.notice.count, what: message.notice.what },
+          message.notice.message,
+        );
+        break;
+      case "dead":
+        this.#die(faultFrom(message.fault));
+    }
+  }
+
+  #settle(id: number, result: S.Receipt | FaultWords): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    this.#pending.delete(id);
+    this.#waitingBytes -= pending.bytes;
+    if (isFaultWords(result)) pending.reject(faultFrom(result));
+    else pending.resolve(result);
+  }
+
+  /** M2. */
+  #die(fault: Fault): void {
+    if (this.#ended) return;
+    this.#ended = new Fault("closed", `the store stopped: ${fault.message}`);
+    for (const pending of this.#pending.values()) pending.reject(new Fault("outcome_unknown", fault.message));
+    this.#pending.clear();
+    this.#writer.fail(fault);
+    this.#reader.fail(fault);
+    this.#parts.log.fatal({ code: fault.code }, fault.message);
+    this.#parts.died(fault);
+  }
+
+  session(key: SessionKey): Promise<Session | null> {
+    return this.#question("session", { key });
+  }
+
+  sessions(query: S.SessionQuery): Promise<S.Page<Session>> {
+    return this.#question("sessions", query);
+  }
+
+  async *entries(transcript: string, range: S.Range): AsyncIterable<Entry | Gap> {
+    let stop: Stop | null = null;
+    do {
+      const page: Questions["entries"]["answer"] = await this.#question("entries", {
+        transcript,
+        range,
+        stop,
+      });
+      for (const item of page.items) yield typeof item === "string" ? decoded(item) : item;
+      stop = page.stop;
+    } while (stop !== null);
+  }
+
+  mail(key: SessionKey, page: S.PageOf): Promise<S.Page<Mail>> {
+    return this.#question("mail", { ...page, key });
+  }
+
+  outbox(query: S.PageOf & { readonly refused: boolean }): Promise<S.Page<Outgoing>> {
+    return this.#question("outbox", query);
+  }
+
+  timers(query: S.PageOf & { readonly dueByMs: number }): Promise<S.Page<Timer>> {
+    return this.#question("timers", query);
+  }
+
+  search(query: S.SearchQuery): Promise<S.Hits> {
+    return this.#search.ask((id) => ({ do: "search", id, query }));
+  }
+
+  async putBlob(bytes: Uint8Array): Promise<BlobName> {
+    const sha256 = await hashOf(bytes);
+    // Held before it is written, so that a session being erased now does not take it along.
+    await this.#ask({ what: "hold", sha256, nowMs: this.#parts.world.nowMs() });
+    return await writeBlob(this.#paths, sha256, bytes).catch((error: unknown) => {
+      throw asDiskFault(error);
+    });
+  }
+
+  readBlob(
+    sha256: string,
+    range: { readonly from: number; readonly bytes: number },
+  ): Promise<Uint8Array | null> {
+    return readBlob(this.#paths, sha256, range);
+  }
+
+  async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
+    return (
+      (await this.#ask({ what: "claim", owner, nowMs: this.#parts.world.nowMs(), leaseMs, limit })) ?? []
+    );
+  }
+
+  async renew(owner: string, keys: readonly SessionKey[], leaseMs: number): Promise<readonly S.Claim[]> {
+    return (
+      (await this.#ask({ what: "renew", owner, keys, untilMs: this.#parts.world.nowMs() + leaseMs })) ?? []
+    );
+  }
+
+  async release(owner: string, keys: readonly SessionKey[]): Promise<void> {
+    await this.#ask({ what: "release", owner, keys });
+  }
+
+  changesSince(
+    cursor: string | null,
+  ): Promise<{ readonly changes: readonly S.Changed[]; readonly cursor: string }> {
+    return this.#question("feed", { cursor });
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Everything committed so far is in its file and synced: what a copy of the files needs. */
+  async checkpoint(): Promise<void> {
+    await this.#ask({ what: "checkpoint" });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#ended) {
+      this.#flush();
+      const closing = this.#ask({ what: "close" });
+      this.#ended = new Fault("closed", "the store is closed");
+      await closing;
+    }
+    await this.#letGo();
+  }
+
+  async #letGo(): Promise<void> {
+    this.#ended ??= new Fault("closed", "the store is closed");
+    await Promise.all([this.#writer.stop(), this.#reader.stop(), this.#search.stop()]);
+    this.#owner.release();
+  }
+
+  async #ask(ask: WriterAsk): Promise<WriterAnswer> {
+    if (this.#ended) throw this.#ended;
+    this.#flush(); // so that a question comes after what was committed before it
+    return await this.#writer.ask((id) => ({ do: "ask", id, ask }));
+  }
+
+  async #question<What extends keyof Questions>(
+    what: What,
+    ask: Questions[What]["ask"],
+  ): Promise<Questions[What]["answer"]> {
+    if (this.#ended) throw this.#ended;
+    return await this.#reader.ask((id) => ({ id, what, ask }) as ToReader);
+  }
+}
+
+async function first<Item>(items: AsyncIterable<Item>): Promise<Item | null> {
+  for await (const item of items) return item;
+  return null;
+}
+
+/** The reader has checked the line; here it only becomes an object. */
+function decoded(line: string): Entry {
+  const entry = decodeLine(line);
+  if (typeof entry === "string")
+    throw new Error(`assertion failed: the reader let a line pass that is ${entry}`);
+  return entry;
+}
+
+function asDiskFault(error: unknown): unknown {
+  const full =
+    error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+  return full ? new Fault("disk_full", "the disk is full; the blob was not kept", { cause: error }) : error;
+}

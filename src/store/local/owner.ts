@@ -1,0 +1,109 @@
+// Owner
+//
+// One process has a home at a time. It holds an open write transaction on owner.sqlite for as long as it
+// lives; the lock is the kernel's, so it vanishes with the process however that ends, and there is no stale
+// lock to break. Its name stands in the file for the one who comes second.
+//
+// Invariants
+//   O1. The lock is held before any other file of the home is opened, and let go after all are closed.
+
+import { mkdirSync, statfsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { Fault } from "../../base/fault.ts";
+import type { Paths } from "./paths.ts";
+
+export interface Owner {
+  /** What the person should know about the filesystem; null: nothing. */
+  readonly warning: string | null;
+  release(): void;
+}
+
+export function takeHome(paths: Paths, nowMs: number): Owner {
+  const warning = lookAt(paths.home);
+  const database = open(paths.owner);
+  try {
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec("CREATE TABLE IF NOT EXISTS owner (one INTEGER PRIMARY KEY, pid INTEGER, started TEXT)");
+    database.exec("BEGIN IMMEDIATE");
+    database
+      .prepare("INSERT OR REPLACE INTO owner VALUES (1, ?, ?)")
+      .run(process.pid, new Date(nowMs).toISOString());
+    database.exec("COMMIT"); // so that others can read it …
+    database.exec("BEGIN IMMEDIATE"); // … while this is never committed, only held (O1)
+  } catch (error) {
+    const other = isBusy(error) ? nameOfOwner(database) : null;
+    database.close();
+    if (other === null) throw asHomeFault(error, paths.home);
+    throw new Fault(
+      "in_use",
+      `${paths.home} is in use by sessiond ${other}. Stop it, or choose another home.`,
+    );
+  }
+  return { warning, release: () => database.close() };
+}
+
+/** Kinds of filesystems by the magic number that statfs reports. */
+const NETWORK = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x01021997, "9p"],
+  [0x5346414f, "AFS"],
+  [0x00c36400, "Ceph"],
+]);
+const DOUBTFUL = new Map([
+  [0x794c7630, "overlay"],
+  [0x65735546, "FUSE"],
+]);
+
+/** Locks and syncs of a network filesystem promise less than we need; of a stacked one, it depends. */
+export function judgeFilesystem(magic: number, home: string): string | null {
+  const unsigned = magic >>> 0;
+  const network = NETWORK.get(unsigned);
+  if (network !== undefined) {
+    throw new Fault(
+      "network_filesystem",
+      `${home} is on ${network}, whose locks and syncs cannot be relied upon. Choose a home on a local disk.`,
+    );
+  }
+  const doubtful = DOUBTFUL.get(unsigned);
+  if (doubtful === undefined) return null;
+  return `${home} is on ${doubtful}: what is acknowledged is as durable as what lies beneath it`;
+}
+
+function lookAt(home: string): string | null {
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    return judgeFilesystem(statfsSync(home).type, home);
+  } catch (error) {
+    throw asHomeFault(error, home);
+  }
+}
+
+function open(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path);
+  } catch (error) {
+    throw asHomeFault(error, path);
+  }
+}
+
+function nameOfOwner(database: DatabaseSync): string {
+  try {
+    const row = database.prepare("SELECT pid, started FROM owner").get();
+    return `pid ${String(row?.["pid"])} (started ${String(row?.["started"])})`;
+  } catch {
+    return "another process"; // It is just starting: it has the lock, but not yet a name.
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
+}
+
+function asHomeFault(error: unknown, path: string): Fault {
+  if (error instanceof Fault) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new Fault("unreadable_home", `${path} cannot be used: ${why}`, { cause: error });
+}

@@ -1,0 +1,52 @@
+// Where everything is, below one home. No other file knows these names.
+//
+//   owner.sqlite                                who has the home; see owner.ts
+//   state.sqlite                                rows, mail, timers, outbox, journal, feed
+//   search.sqlite                               full text, derived, may be deleted
+//   agents/<agent>/sessions/<transcript>.jsonl  the transcripts
+//   blobs/<first two>/<sha256>                  large results
+//   foreign/<transcript>.<offset>.<n>           what another program wrote into a transcript
+//
+// No code opens a *.sqlite file with fs: closing such a descriptor drops the locks that SQLite holds for the
+// whole process. test/tidy.test.ts watches over it.
+
+import { join } from "node:path";
+
+export interface Paths {
+  readonly home: string;
+  readonly owner: string;
+  readonly state: string;
+  readonly search: string;
+  readonly agents: string;
+  readonly blobs: string;
+  readonly foreign: string;
+}
+
+export function pathsIn(home: string): Paths {
+  return {
+    home,
+    owner: join(home, "owner.sqlite"),
+    state: join(home, "state.sqlite"),
+    search: join(home, "search.sqlite"),
+    agents: join(home, "agents"),
+    blobs: join(home, "blobs"),
+    foreign: join(home, "foreign"),
+  };
+}
+
+/** `agent` is checked by routing/key.ts, `transcript` by isTranscriptId: neither can lead out of the home. */
+export function transcriptPath(paths: Paths, agent: string, transcript: string): string {
+  return join(paths.agents, agent, "sessions", `${transcript}.jsonl`);
+}
+
+export function isTranscriptId(text: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(text);
+}
+
+export function blobPath(paths: Paths, sha256: string): string {
+  return join(paths.blobs, sha256.slice(0, 2), sha256);
+}
+
+export function isSha256(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}

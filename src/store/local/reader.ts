@@ -1,0 +1,193 @@
+// Reader
+//
+// The thread that answers questions. It has a connection of its own that cannot write, and finishes every
+// statement before it answers: a statement left open would keep the write-ahead log from being folded back.
+
+import { DatabaseSync } from "node:sqlite";
+import { workerData, type MessagePort } from "node:worker_threads";
+import { Fault, type FaultWords } from "../../base/fault.ts";
+import { PAGE_ROWS_MAX } from "../../limits.ts";
+import type { Mail, Outgoing } from "../../mail/letter.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import type { Session } from "../../sessions/session.ts";
+import type { Timer } from "../../timers/timer.ts";
+import type { Changed, Page, PageOf, Range, SessionQuery } from "../store.ts";
+import { cursorTo, placeFrom } from "./cursor.ts";
+import { readPage, type HistoryPage, type Stop } from "./history.ts";
+import { listSessions } from "./list.ts";
+import { pathsIn, type Paths } from "./paths.ts";
+import { tune } from "./schema.ts";
+import { snapshot } from "./spliced.ts";
+
+/** Groups of the feed in one answer. */
+const FEED_GROUPS_PER_PAGE = 500;
+
+export interface Questions {
+  session: { readonly ask: { readonly key: SessionKey }; readonly answer: Session | null };
+  sessions: { readonly ask: SessionQuery; readonly answer: Page<Session> };
+  entries: {
+    readonly ask: { readonly transcript: string; readonly range: Range; readonly stop: Stop | null };
+    readonly answer: HistoryPage;
+  };
+  mail: { readonly ask: PageOf & { readonly key: SessionKey }; readonly answer: Page<Mail> };
+  outbox: { readonly ask: PageOf & { readonly refused: boolean }; readonly answer: Page<Outgoing> };
+  timers: { readonly ask: PageOf & { readonly dueByMs: number }; readonly answer: Page<Timer> };
+  feed: {
+    readonly ask: { readonly cursor: string | null };
+    readonly answer: { readonly changes: readonly Changed[]; readonly cursor: string };
+  };
+}
+
+export type ToReader = {
+  readonly [What in keyof Questions]: {
+    readonly id: number;
+    readonly what: What;
+    readonly ask: Questions[What]["ask"];
+  };
+}[keyof Questions];
+
+export interface FromReader {
+  readonly id: number;
+  readonly answer: Questions[keyof Questions]["answer"] | FaultWords;
+}
+
+class Reader {
+  readonly #paths: Paths;
+  readonly #database: DatabaseSync;
+
+  constructor(home: string) {
+    this.#paths = pathsIn(home);
+    this.#database = new DatabaseSync(this.#paths.state);
+    tune(this.#database, "read");
+  }
+
+  answer(message: ToReader): FromReader["answer"] {
+    switch (message.what) {
+      case "session":
+        return this.#session(message.ask.key);
+      case "sessions":
+        return listSessions(this.#database, message.ask);
+      case "entries":
+        return this.#entries(message.ask);
+      case "mail":
+        return this.#mail(message.ask);
+      case "outbox":
+        return this.#outbox(message.ask);
+      case "timers":
+        return this.#timers(message.ask);
+      case "feed":
+        return this.#feed(message.ask.cursor);
+    }
+  }
+
+  #session(key: SessionKey): Session | null {
+    const found = this.#database.prepare("SELECT body FROM sessions WHERE key = ?").get(key);
+    return found ? (JSON.parse(String(found["body"])) as Session) : null;
+  }
+
+  #entries(ask: Questions["entries"]["ask"]): HistoryPage {
+    const taken = snapshot(this.#database, this.#paths, ask.transcript);
+    if (taken === null) throw new Fault("not_found", `there is no transcript ${ask.transcript}`);
+    try {
+      return readPage(taken, ask.range, ask.stop);
+    } finally {
+      taken.source.close();
+    }
+  }
+
+  #mail(ask: Questions["mail"]["ask"]): Page<Mail> {
+    const sql =
+      "SELECT n, id, posted_ms, body FROM mail WHERE recipient = ? AND taken_ms IS NULL AND n > ? ORDER BY n LIMIT ?";
+    return this.#page(sql, [ask.key], ask, (row) => ({
+      ...(JSON.parse(String(row["body"])) as Omit<Mail, "id" | "to" | "postedAtMs">),
+      id: String(row["id"]),
+      to: ask.key,
+      postedAtMs: Number(row["posted_ms"]),
+    }));
+  }
+
+  #outbox(ask: Questions["outbox"]["ask"]): Page<Outgoing> {
+    const which = ask.refused ? "refused IS NOT NULL" : "refused IS NULL";
+    const sql = `SELECT n, id, key, posted_ms, body, refused FROM outbox WHERE ${which} AND n > ? ORDER BY n LIMIT ?`;
+    return this.#page(sql, [], ask, (row) => ({
+      ...(JSON.parse(String(row["body"])) as Pick<Outgoing, "route" | "content">),
+      id: String(row["id"]),
+      key: String(row["key"]) as SessionKey,
+      postedAtMs: Number(row["posted_ms"]),
+      refused: row["refused"] === null ? null : String(row["refused"]),
+    }));
+  }
+
+  #timers(ask: Questions["timers"]["ask"]): Page<Timer> {
+    const limit = pageLimit(ask);
+    const [due, id] = placeFrom(ask.cursor, [0, ""] as [number, string]) ?? [-Infinity, ""];
+    const found = this.#database
+      .prepare(
+        "SELECT id, key, due_ms, body FROM timers WHERE due_ms <= ? AND (due_ms, id) > (?, ?) ORDER BY due_ms, id LIMIT ?",
+      )
+      .all(ask.dueByMs, due, id, limit);
+    const rows = found.map((row) => ({
+      id: String(row["id"]),
+      key: String(row["key"]) as SessionKey,
+      dueAtMs: Number(row["due_ms"]),
+      body: JSON.parse(String(row["body"])) as unknown,
+    }));
+    const last = rows.at(-1);
+    return { rows, next: rows.length === limit && last ? cursorTo([last.dueAtMs, last.id]) : null };
+  }
+
+  #feed(cursor: string | null): Questions["feed"]["answer"] {
+    const ends = this.#database.prepare("SELECT min(n) AS low, max(n) AS high FROM feed").get();
+    const high = Number(ends?.["high"] ?? 0);
+    if (cursor === null) return { changes: [], cursor: String(high) };
+    const seen = Number(cursor);
+    const low = Number(ends?.["low"] ?? 1);
+    if (!Number.isInteger(seen) || seen < low - 1 || seen > high)
+      throw new Fault("cursor_expired", "the feed does not reach back that far");
+    const groups = this.#database
+      .prepare("SELECT n, body FROM feed WHERE n > ? ORDER BY n LIMIT ?")
+      .all(seen, FEED_GROUPS_PER_PAGE);
+    const changes = groups.flatMap((group) => JSON.parse(String(group["body"])) as Changed[]);
+    return { changes, cursor: String(groups.at(-1)?.["n"] ?? seen) };
+  }
+
+  #page<Row>(
+    sql: string,
+    values: readonly string[],
+    page: PageOf,
+    make: (row: Record<string, unknown>) => Row,
+  ): Page<Row> {
+    const limit = pageLimit(page);
+    const [after] = placeFrom(page.cursor, [0] as [number]) ?? [0];
+    const found = this.#database.prepare(sql).all(...values, after, limit);
+    return {
+      rows: found.map(make),
+      next: found.length === limit ? cursorTo([Number(found.at(-1)?.["n"])]) : null,
+    };
+  }
+}
+
+function pageLimit(page: PageOf): number {
+  return Math.max(1, Math.min(page.limit ?? 100, PAGE_ROWS_MAX));
+}
+
+/** A refusal, or a disk that cannot be read; anything else is our bug: the thread dies, and the process with it. */
+function wordsOf(error: unknown): FaultWords {
+  if (error instanceof Fault) return { code: error.code, message: error.message };
+  const isDisk = error instanceof Error && ("syscall" in error || "errcode" in error);
+  if (isDisk) return { code: "disk_failed", message: error.message };
+  throw error;
+}
+
+const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };
+let reader: Reader | null = null;
+port.on("message", (message: ToReader) => {
+  let answer: FromReader["answer"];
+  try {
+    reader ??= new Reader(home); // by now the writer has made the database
+    answer = reader.answer(message);
+  } catch (error) {
+    answer = wordsOf(error);
+  }
+  port.postMessage({ id: message.id, answer } satisfies FromReader);
+});

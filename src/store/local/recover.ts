@@ -1,0 +1,85 @@
+// Recovery: what a start does before anybody is served. Its cost follows what was unfinished, never what there is.
+//
+// Invariants
+//   V1. Running it twice, or being cut off in the middle and running it again, gives the same.
+
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { Fault } from "../../base/fault.ts";
+import type { Session } from "../../sessions/session.ts";
+import { syncDirectory, isMissing, type TranscriptFiles } from "./files.ts";
+import { blobPath, transcriptPath, type Paths } from "./paths.ts";
+import type { Intent } from "./tables.ts";
+
+/** Writes every journalled line into its file again, and what stands beyond goes aside. Returns how many transcripts it was. */
+export function replayJournal(database: DatabaseSync, files: TranscriptFiles, paths: Paths): number {
+  const sessions = database
+    .prepare("SELECT session FROM journal_a UNION SELECT session FROM journal_b")
+    .all();
+  const rowOf = database.prepare("SELECT body FROM sessions WHERE n = ?");
+  const linesOf = database.prepare(
+    "SELECT offset, lines FROM journal_a WHERE session = ?1 UNION ALL SELECT offset, lines FROM journal_b WHERE session = ?1 ORDER BY offset",
+  );
+  for (const { session } of sessions) {
+    const found = rowOf.get(Number(session));
+    if (!found)
+      throw new Fault(
+        "damaged",
+        `the journal has lines of session number ${String(session)}, which has no row`,
+      );
+    const row = JSON.parse(String(found["body"])) as Session;
+    const lines = linesOf.all(Number(session));
+    const first = Number(lines[0]?.["offset"] ?? 0);
+    const bytes = Buffer.concat(lines.map((each) => each["lines"] as Uint8Array));
+    if (first + bytes.length !== row.transcript.bytes) {
+      throw new Fault(
+        "damaged",
+        `the journal of ${row.key} ends at byte ${first + bytes.length}, its row says ${row.transcript.bytes}`,
+      );
+    }
+    files.write(transcriptPath(paths, row.agent, row.transcript.id), first, bytes);
+  }
+  return sessions.length;
+}
+
+/** Does what commits decided and a crash cut off. `held` are blobs that were just put and have no entry yet. */
+export function finishIntents(
+  database: DatabaseSync,
+  paths: Paths,
+  isHeld: (sha256: string) => boolean,
+): number {
+  const intents = database.prepare("SELECT n, body FROM intents ORDER BY n").all();
+  for (const { n, body } of intents) {
+    const intent = JSON.parse(String(body)) as Intent;
+    erase(database, paths, intent, isHeld);
+    database.prepare("DELETE FROM intents WHERE n = ?").run(Number(n));
+  }
+  return intents.length;
+}
+
+function erase(
+  database: DatabaseSync,
+  paths: Paths,
+  intent: Intent,
+  isHeld: (sha256: string) => boolean,
+): void {
+  removeDurably(transcriptPath(paths, intent.agent, intent.transcript));
+  const only = database.prepare(
+    "SELECT sha256 FROM blobs AS mine WHERE transcript = ?1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE sha256 = mine.sha256 AND transcript <> ?1)",
+  );
+  for (const { sha256 } of only.all(intent.transcript)) {
+    if (!isHeld(String(sha256))) removeDurably(blobPath(paths, String(sha256)));
+  }
+  database.prepare("DELETE FROM blobs WHERE transcript = ?").run(intent.transcript);
+}
+
+/** Removing what is not there is fine: a crash may have come after the removal. */
+function removeDurably(path: string): void {
+  rmSync(path, { force: true });
+  try {
+    syncDirectory(dirname(path));
+  } catch (error) {
+    if (!isMissing(error)) throw error; // The directory never came to be, and so neither did the file.
+  }
+}

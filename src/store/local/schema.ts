@@ -1,0 +1,127 @@
+// The tables of state.sqlite, and the ladder from every older shape to this one.
+//
+// A session's row is its record as JSON, beside the columns that a list can be asked for. An append rewrites the
+// JSON alone; an index is touched only when what it is about changed, and `fresh`, by which lists are ordered,
+// is in whole seconds: so a busy session moves in the lists once a second and not with every entry.
+//
+// The journal has a twin: one takes new lines while the other's lines are being synced into their files.
+
+import type { DatabaseSync } from "node:sqlite";
+import { Fault } from "../../base/fault.ts";
+
+const VERSION_1 = `
+  CREATE TABLE sessions (
+    n INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    transcript TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    parent TEXT,
+    state TEXT NOT NULL,
+    label TEXT,
+    title TEXT NOT NULL,           -- label or first words, lower case
+    fresh INTEGER NOT NULL,        -- second of the last change
+    ready INTEGER NOT NULL,        -- 1: has work even without mail
+    body TEXT NOT NULL             -- the Session record
+  );
+  CREATE INDEX sessions_fresh  ON sessions (fresh);
+  CREATE INDEX sessions_agent  ON sessions (agent, fresh);
+  CREATE INDEX sessions_kind   ON sessions (kind, fresh);
+  CREATE INDEX sessions_state  ON sessions (state, fresh);
+  CREATE INDEX sessions_parent ON sessions (parent, fresh) WHERE parent IS NOT NULL;
+  CREATE INDEX sessions_label  ON sessions (label, fresh) WHERE label IS NOT NULL;
+  CREATE INDEX sessions_title  ON sessions (title);
+  CREATE INDEX sessions_ready  ON sessions (n) WHERE ready = 1;
+
+  CREATE TABLE tombstones (key TEXT NOT NULL, transcript TEXT NOT NULL PRIMARY KEY, deleted_ms INTEGER NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE mail (
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    recipient TEXT NOT NULL,
+    others TEXT NOT NULL,          -- where it goes if the recipient ends first
+    capped INTEGER NOT NULL,
+    posted_ms INTEGER NOT NULL,
+    print TEXT NOT NULL,
+    body TEXT,                     -- gone once taken; the id stays to know a repeat
+    taken_ms INTEGER               -- null: it waits
+  );
+  CREATE INDEX mail_waiting ON mail (recipient, n) WHERE taken_ms IS NULL;
+
+  CREATE TABLE timers (id TEXT NOT NULL PRIMARY KEY, key TEXT NOT NULL, due_ms INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX timers_due ON timers (due_ms);
+  CREATE INDEX timers_key ON timers (key);
+
+  CREATE TABLE outbox (
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    key TEXT NOT NULL,
+    posted_ms INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    refused TEXT                   -- null: to be delivered
+  );
+  CREATE INDEX outbox_refused ON outbox (n) WHERE refused IS NOT NULL;
+  CREATE INDEX outbox_key ON outbox (key);
+
+  CREATE TABLE blobs (sha256 TEXT NOT NULL, transcript TEXT NOT NULL, PRIMARY KEY (sha256, transcript)) WITHOUT ROWID;
+  CREATE INDEX blobs_transcript ON blobs (transcript);
+
+  CREATE TABLE journal_a (n INTEGER PRIMARY KEY, session INTEGER NOT NULL, offset INTEGER NOT NULL, lines BLOB NOT NULL);
+  CREATE TABLE journal_b (n INTEGER PRIMARY KEY, session INTEGER NOT NULL, offset INTEGER NOT NULL, lines BLOB NOT NULL);
+  CREATE INDEX journal_a_session ON journal_a (session);
+  CREATE INDEX journal_b_session ON journal_b (session);
+
+  CREATE TABLE intents (n INTEGER PRIMARY KEY, body TEXT NOT NULL);
+
+  CREATE TABLE feed (n INTEGER PRIMARY KEY, body TEXT NOT NULL);
+`;
+
+/** Step i lifts version i to version i + 1. A released step is never edited; a new shape is a new step. */
+export const LADDER: readonly string[] = [VERSION_1];
+
+/**
+ * Brings the database to the top of the ladder. An older state is copied beside itself first; a newer one is
+ * refused, because we do not know what it means.
+ */
+export function climb(database: DatabaseSync, ladder: readonly string[], path: string): void {
+  const version = versionOf(database);
+  if (version > ladder.length) {
+    throw new Fault(
+      "state_too_new",
+      `${path} has state version ${version}; this program knows up to ${ladder.length}`,
+    );
+  }
+  if (version === ladder.length) return;
+  if (version > 0)
+    database.prepare("VACUUM INTO ?").run(`${path}.version-${version}-${Date.parse(nowOf(database))}`);
+  database.exec("BEGIN IMMEDIATE");
+  for (const step of ladder.slice(version)) database.exec(step);
+  database.exec(`PRAGMA user_version = ${ladder.length}`);
+  database.exec("COMMIT");
+}
+
+export function versionOf(database: DatabaseSync): number {
+  const row = database.prepare("PRAGMA user_version").get();
+  return Number(row?.["user_version"] ?? 0);
+}
+
+/** The name of a copy only has to be new; SQLite's own clock will do, and nothing depends on it. */
+function nowOf(database: DatabaseSync): string {
+  return String(database.prepare("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now").get()?.["now"]);
+}
+
+/** Every connection to state.sqlite is opened here, so that all agree on how safe it is. */
+export function tune(database: DatabaseSync, how: "write" | "read"): void {
+  database.exec("PRAGMA busy_timeout = 10000");
+  database.exec("PRAGMA temp_store = MEMORY");
+  database.exec("PRAGMA cache_size = -32768");
+  if (how === "read") {
+    database.exec("PRAGMA query_only = ON");
+    return;
+  }
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec("PRAGMA fullfsync = ON"); // macOS: a plain fsync does not reach the medium
+  database.exec("PRAGMA checkpoint_fullfsync = ON");
+  database.exec("PRAGMA wal_autocheckpoint = 0"); // the writer does it, after callers were answered
+}

@@ -1,0 +1,227 @@
+// The statements by which the writer changes state.sqlite, each prepared once, with what it takes and gives.
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Outgoing } from "../../mail/letter.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import type { Session } from "../../sessions/session.ts";
+import type { Timer } from "../../timers/timer.ts";
+import { hasWork, shownTitle } from "../rules.ts";
+
+/** A row and the number by which the journal refers to it. */
+export interface Numbered {
+  readonly n: number;
+  readonly row: Session;
+}
+
+export interface Waiting {
+  readonly id: string;
+  readonly others: readonly SessionKey[];
+}
+
+export type Twin = "a" | "b";
+
+/** The columns beside the record, as a list is asked for them. */
+export function columnsOf(row: Session): readonly (string | number | null)[] {
+  return [
+    row.state.kind,
+    row.settings.label,
+    shownTitle(row).toLowerCase(),
+    Math.floor(row.updatedAtMs / 1_000),
+    hasWork(row, false) ? 1 : 0,
+  ];
+}
+
+export class Tables {
+  readonly #find: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #updateBody: StatementSync;
+  readonly #updateAll: StatementSync;
+  readonly #mailById: StatementSync;
+  readonly #mailCount: StatementSync;
+  readonly #mailWaiting: StatementSync;
+  readonly #mailInsert: StatementSync;
+  readonly #mailTake: StatementSync;
+  readonly #mailForward: StatementSync;
+  readonly #timer: StatementSync;
+  readonly #timerSet: StatementSync;
+  readonly #timerClear: StatementSync;
+  readonly #send: StatementSync;
+  readonly #settleDone: StatementSync;
+  readonly #settleRefused: StatementSync;
+  readonly #blob: StatementSync;
+  readonly #journal: Readonly<Record<Twin, StatementSync>>;
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    const prepare = (sql: string): StatementSync => database.prepare(sql);
+    this.#database = database;
+    this.#find = prepare("SELECT n, body FROM sessions WHERE key = ?");
+    this.#insert = prepare(
+      "INSERT INTO sessions (key, transcript, agent, kind, parent, state, label, title, fresh, ready, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    );
+    this.#updateBody = prepare("UPDATE sessions SET body = ? WHERE n = ?");
+    this.#updateAll = prepare(
+      "UPDATE sessions SET state = ?, label = ?, title = ?, fresh = ?, ready = ?, body = ? WHERE n = ?",
+    );
+    this.#mailById = prepare("SELECT recipient, print FROM mail WHERE id = ?");
+    this.#mailCount = prepare(
+      "SELECT count(*) AS n FROM (SELECT 1 FROM mail WHERE recipient = ? AND taken_ms IS NULL AND capped = 1 LIMIT ?)",
+    );
+    this.#mailWaiting = prepare(
+      "SELECT id, others FROM mail WHERE recipient = ? AND taken_ms IS NULL ORDER BY n",
+    );
+    this.#mailInsert = prepare(
+      "INSERT INTO mail (id, recipient, others, capped, posted_ms, print, body) VALUES (?,?,?,?,?,?,?)",
+    );
+    this.#mailTake = prepare(
+      "UPDATE mail SET body = NULL, taken_ms = ? WHERE id = ? AND recipient = ? AND taken_ms IS NULL",
+    );
+    this.#mailForward = prepare("UPDATE mail SET recipient = ?, others = ? WHERE id = ?");
+    this.#timer = prepare("SELECT due_ms FROM timers WHERE id = ?");
+    this.#timerSet = prepare("INSERT OR REPLACE INTO timers (id, key, due_ms, body) VALUES (?,?,?,?)");
+    this.#timerClear = prepare("DELETE FROM timers WHERE id = ?");
+    this.#send = prepare(
+      "INSERT INTO outbox (id, key, posted_ms, body) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+    );
+    this.#settleDone = prepare("DELETE FROM outbox WHERE id = ?");
+    this.#settleRefused = prepare("UPDATE outbox SET refused = ? WHERE id = ?");
+    this.#blob = prepare("INSERT OR IGNORE INTO blobs (sha256, transcript) VALUES (?,?)");
+    this.#journal = {
+      a: prepare("INSERT INTO journal_a (session, offset, lines) VALUES (?,?,?)"),
+      b: prepare("INSERT INTO journal_b (session, offset, lines) VALUES (?,?,?)"),
+    };
+  }
+
+  find(key: SessionKey): Numbered | null {
+    const found = this.#find.get(key);
+    return found ? { n: Number(found["n"]), row: JSON.parse(String(found["body"])) as Session } : null;
+  }
+
+  insert(row: Session): number {
+    const { key, transcript, agent, kind, parent } = row;
+    const body = JSON.stringify(row);
+    return Number(
+      this.#insert.run(key, transcript.id, agent, kind, parent, ...columnsOf(row), body).lastInsertRowid,
+    );
+  }
+
+  /** `indexed` false: nothing that a list goes by has changed, so no index has to be touched. */
+  update(n: number, row: Session, indexed: boolean): void {
+    const body = JSON.stringify(row);
+    if (indexed) this.#updateAll.run(...columnsOf(row), body, n);
+    else this.#updateBody.run(body, n);
+  }
+
+  hasTranscript(id: string): boolean {
+    const taken =
+      "SELECT 1 FROM sessions WHERE transcript = ?1 UNION ALL SELECT 1 FROM tombstones WHERE transcript = ?1";
+    return this.#database.prepare(taken).get(id) !== undefined;
+  }
+
+  letter(id: string): { readonly recipient: SessionKey; readonly print: string } | null {
+    const found = this.#mailById.get(id);
+    return found
+      ? { recipient: String(found["recipient"]) as SessionKey, print: String(found["print"]) }
+      : null;
+  }
+
+  /** Counts no further than `max`. */
+  cappedWaiting(key: SessionKey, max: number): number {
+    return Number(this.#mailCount.get(key, max)?.["n"] ?? 0);
+  }
+
+  waiting(key: SessionKey): Waiting[] {
+    return this.#mailWaiting.all(key).map((row) => ({
+      id: String(row["id"]),
+      others: JSON.parse(String(row["others"])) as SessionKey[],
+    }));
+  }
+
+  post(mail: {
+    id: string;
+    to: SessionKey;
+    others: readonly SessionKey[];
+    capped: boolean;
+    atMs: number;
+    print: string;
+    body: string;
+  }): void {
+    this.#mailInsert.run(
+      mail.id,
+      mail.to,
+      JSON.stringify(mail.others),
+      mail.capped ? 1 : 0,
+      mail.atMs,
+      mail.print,
+      mail.body,
+    );
+  }
+
+  /** False: no such letter waits for this session. */
+  take(key: SessionKey, id: string, atMs: number): boolean {
+    return Number(this.#mailTake.run(atMs, id, key).changes) === 1;
+  }
+
+  forward(id: string, to: SessionKey, others: readonly SessionKey[]): void {
+    this.#mailForward.run(to, JSON.stringify(others), id);
+  }
+
+  timerDue(id: string): number | null {
+    const found = this.#timer.get(id);
+    return found ? Number(found["due_ms"]) : null;
+  }
+
+  setTimer(timer: Timer): void {
+    this.#timerSet.run(timer.id, timer.key, timer.dueAtMs, JSON.stringify(timer.body ?? null));
+  }
+
+  clearTimer(id: string): void {
+    this.#timerClear.run(id);
+  }
+
+  /** False: this id is in the outbox already. */
+  send(outgoing: Omit<Outgoing, "postedAtMs" | "refused">, atMs: number): boolean {
+    const body = JSON.stringify({ route: outgoing.route, content: outgoing.content });
+    return Number(this.#send.run(outgoing.id, outgoing.key, atMs, body).changes) === 1;
+  }
+
+  /** False: there is nothing of this id. */
+  settle(id: string, refused: string | null): boolean {
+    const run = refused === null ? this.#settleDone.run(id) : this.#settleRefused.run(refused, id);
+    return Number(run.changes) === 1;
+  }
+
+  nameBlob(sha256: string, transcript: string): void {
+    this.#blob.run(sha256, transcript);
+  }
+
+  journal(twin: Twin, session: number, offset: number, lines: Uint8Array): void {
+    this.#journal[twin].run(session, offset, lines);
+  }
+
+  /** Everything that belongs to a session, in one go. What is left to do outside the database is in the intent. */
+  erase(numbered: Numbered, atMs: number): void {
+    const { n, row } = numbered;
+    const remove: readonly (readonly [string, string | number])[] = [
+      ["DELETE FROM mail WHERE recipient = ? AND taken_ms IS NULL", row.key],
+      ["DELETE FROM timers WHERE key = ?", row.key],
+      ["DELETE FROM outbox WHERE key = ?", row.key],
+      ["DELETE FROM journal_a WHERE session = ?", n],
+      ["DELETE FROM journal_b WHERE session = ?", n],
+      ["DELETE FROM sessions WHERE n = ?", n],
+    ];
+    for (const [sql, value] of remove) this.#database.prepare(sql).run(value);
+    this.#database
+      .prepare("INSERT INTO tombstones (key, transcript, deleted_ms) VALUES (?,?,?)")
+      .run(row.key, row.transcript.id, atMs);
+    const intent: Intent = { do: "erase", agent: row.agent, transcript: row.transcript.id };
+    this.#database.prepare("INSERT INTO intents (body) VALUES (?)").run(JSON.stringify(intent));
+  }
+}
+
+/** Work outside the database that a commit decided. It is done after the commit, or by the next start. */
+export interface Intent {
+  readonly do: "erase";
+  readonly agent: string;
+  readonly transcript: string;
+}

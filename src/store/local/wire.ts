@@ -1,0 +1,130 @@
+// What the main thread and its three threads say to each other. Entries cross as text: a string is cheap to
+// hand over, a tree of objects is not, and the main thread is the one that must stay free.
+
+import type { FaultWords } from "../../base/fault.ts";
+import { COMMIT_BYTES_MAX } from "../../limits.ts";
+import { Fault } from "../../base/fault.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import { encodeDraft, type EncodedDraft } from "../../transcript/codec.ts";
+import { blobsOf, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
+import { contextStart, titleOf } from "../../transcript/fold.ts";
+import { isCapped, sealLetter, type Of } from "../rules.ts";
+import type { Change, Claim, Receipt } from "../store.ts";
+
+/** Lines to be, and what the row wants to know of them. */
+export interface Lines {
+  readonly drafts: readonly (EncodedDraft & { readonly id: string | null })[]; // null: the writer makes one
+  readonly title: string | null;
+  readonly blobs: readonly string[];
+}
+
+export type WireChange =
+  | (Omit<Of<"open">, "copy"> & {
+      readonly copy: { readonly of: SessionKey; readonly lines: Lines; readonly contextSeq: number } | null;
+    })
+  | (Omit<Of<"append">, "entries"> & { readonly lines: Lines })
+  | {
+      readonly do: "post";
+      readonly to: readonly SessionKey[];
+      readonly id: string;
+      readonly body: string;
+      readonly print: string;
+      readonly capped: boolean;
+    }
+  | Exclude<Change, { readonly do: "open" | "append" | "post" }>;
+
+export interface WireCommit {
+  readonly id: number;
+  readonly atMs: number;
+  readonly changes: readonly WireChange[];
+}
+
+export type ToWriter =
+  | { readonly do: "commits"; readonly commits: readonly WireCommit[] }
+  | { readonly do: "ask"; readonly id: number; readonly ask: WriterAsk };
+
+export type WriterAsk =
+  | {
+      readonly what: "claim";
+      readonly owner: string;
+      readonly nowMs: number;
+      readonly leaseMs: number;
+      readonly limit: number;
+    }
+  | {
+      readonly what: "renew";
+      readonly owner: string;
+      readonly keys: readonly SessionKey[];
+      readonly untilMs: number;
+    }
+  | { readonly what: "release"; readonly owner: string; readonly keys: readonly SessionKey[] }
+  | { readonly what: "hold"; readonly sha256: string; readonly nowMs: number }
+  | { readonly what: "checkpoint" } // everything written so far is in its file, synced, and the journal is empty
+  | { readonly what: "close" };
+
+export type WriterAnswer = readonly Claim[] | null;
+
+export type FromWriter =
+  | {
+      readonly say: "done";
+      readonly results: readonly (readonly [id: number, result: Receipt | FaultWords])[];
+    }
+  | { readonly say: "answer"; readonly id: number; readonly answer: WriterAnswer | FaultWords }
+  | { readonly say: "notice"; readonly notice: Notice }
+  | { readonly say: "dead"; readonly fault: FaultWords };
+
+/** Something a person should hear of, and nobody has to do anything about at once. */
+export interface Notice {
+  readonly what: "recovered" | "foreign_bytes" | "missing_bytes" | "disk_full" | "disk_free" | "checkpoint";
+  readonly message: string;
+  readonly count: number;
+}
+
+/** Makes a change ready to cross. `copied` holds the entries that a fork copies, read beforehand. */
+export function encodeChange(change: Change, copied: readonly Entry[]): WireChange {
+  switch (change.do) {
+    case "open": {
+      const { copy, ...rest } = change;
+      if (copy === null) return { ...rest, copy: null };
+      const contextSeq = contextStart(copied.map((entry, at) => ({ ...entry, seq: at + 1 })));
+      return { ...rest, copy: { of: copy.of, lines: encodeLines(copied.map(unstamped)), contextSeq } };
+    }
+    case "append": {
+      const { entries, ...rest } = change;
+      return { ...rest, lines: encodeLines(entries.map((draft) => ({ id: null, draft }))) };
+    }
+    case "post": {
+      const { body, print } = sealLetter(change.letter);
+      return {
+        do: "post",
+        to: change.to,
+        id: change.letter.id,
+        body,
+        print,
+        capped: isCapped(change.letter),
+      };
+    }
+    default:
+      return change;
+  }
+}
+
+/** What a change weighs while it waits. */
+export function bytesOf(change: WireChange): number {
+  const lines =
+    change.do === "append" ? change.lines : change.do === "open" ? (change.copy?.lines ?? null) : null;
+  if (lines === null) return change.do === "post" ? change.body.length : 128;
+  return lines.drafts.reduce((sum, draft) => sum + draft.rest.length + 128, 0);
+}
+
+function encodeLines(fresh: readonly { readonly id: string | null; readonly draft: Draft }[]): Lines {
+  const drafts = fresh.map(({ id, draft }) => ({ ...encodeDraft(draft), id }));
+  const bytes = drafts.reduce((sum, draft) => sum + draft.rest.length, 0);
+  if (bytes > COMMIT_BYTES_MAX)
+    throw new Fault("bad_input", `${bytes} characters in one commit, at most ${COMMIT_BYTES_MAX}`);
+  return {
+    drafts,
+    title: fresh.map(({ draft }) => titleOf(draft)).find((title) => title !== null) ?? null,
+    blobs: fresh.flatMap(({ draft }) => blobsOf(draft)),
+  };
+}

@@ -1,0 +1,361 @@
+// Writer
+//
+// The thread that owns state.sqlite and the transcript files. Everything that changes goes through here, one
+// group of commits after the other.
+//
+//   Owns:      the only connection that writes, the journal, the leases.
+//   Does not:  answer questions that only read (reader.ts).
+//
+// Invariants
+//   A1. A caller is answered after COMMIT returned, never before (S2); the files are written after that.
+//   A2. While a committed line could not be written to its file, no new commit is taken and no twin is sealed:
+//       the line is safe in the journal, and the disk is full.
+//   A3. An error of a sync or of the database ends the writer. Callers hear `outcome_unknown`: it may have
+//       happened, and the next start decides.
+
+import { DatabaseSync } from "node:sqlite";
+import { workerData, type MessagePort } from "node:worker_threads";
+import { Fault, type FaultCode, type FaultWords } from "../../base/fault.ts";
+import {
+  BLOB_HELD_MS,
+  CHECKPOINT_EVERY_MS,
+  FEED_GROUPS_MAX,
+  JOURNAL_BYTES_MAX,
+  MAIL_ID_KEPT_MS,
+} from "../../limits.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import { Leases } from "../leases.ts";
+import { hasWork } from "../rules.ts";
+import type { Claim, Receipt } from "../store.ts";
+import { Checkpoint } from "./checkpoint.ts";
+import { syncDirectory, TranscriptFiles } from "./files.ts";
+import { Group, type FileWrite } from "./group.ts";
+import { pathsIn } from "./paths.ts";
+import { finishIntents, replayJournal } from "./recover.ts";
+import { Rows } from "./rows.ts";
+import { climb, LADDER, tune } from "./schema.ts";
+import { Tables } from "./tables.ts";
+import type { FromWriter, Notice, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
+
+class Writer {
+  readonly #port: MessagePort;
+  readonly #paths;
+  readonly #database: DatabaseSync;
+  readonly #leases = new Leases();
+  readonly #rows: Rows;
+  readonly #group: Group;
+  readonly #files: TranscriptFiles;
+  readonly #checkpoint: Checkpoint;
+  readonly #heldBlobs = new Map<string, number>();
+  #waiting: WireCommit[] = [];
+  #unwritten: FileWrite[] = []; // A2
+  #scheduled = false;
+  #dead = false;
+  #groups: number;
+  #lastAtMs = 0;
+  #swept = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(port: MessagePort, home: string) {
+    this.#port = port;
+    this.#paths = pathsIn(home);
+    this.#database = new DatabaseSync(this.#paths.state);
+    tune(this.#database, "write");
+    climb(this.#database, LADDER, this.#paths.state);
+    syncDirectory(home); // SQLite syncs what it writes, but not the name of a new database
+    const database = this.#database;
+    const notify = (notice: Notice): void => this.#say({ say: "notice", notice });
+    this.#files = new TranscriptFiles(this.#paths, notify);
+    this.#checkpoint = new Checkpoint({ database, files: this.#files, notify });
+    const tables = new Tables(database);
+    this.#rows = new Rows(tables);
+    this.#group = new Group({ database, tables, rows: this.#rows, leases: this.#leases, paths: this.#paths });
+    this.#groups = Number(database.prepare("SELECT max(n) AS n FROM feed").get()?.["n"] ?? 0);
+  }
+
+  /** Recovery first; whoever opened the store waits for it. */
+  async start(): Promise<void> {
+    const transcripts = replayJournal(this.#database, this.#files, this.#paths);
+    if (transcripts > 0) {
+      this.#checkpoint.wrote(1);
+      await this.#checkpoint.begin();
+      this.#database.exec("DELETE FROM journal_b");
+    }
+    const intents = finishIntents(this.#database, this.#paths, () => false);
+    if (transcripts + intents > 0) {
+      const message = `after an unclean stop: wrote ${transcripts} transcripts again, finished ${intents} deletions`;
+      this.#say({ say: "notice", notice: { what: "recovered", message, count: transcripts + intents } });
+    }
+    this.#port.on("message", (message: ToWriter) => this.#hear(message));
+  }
+
+  #hear(message: ToWriter): void {
+    if (this.#dead) return;
+    if (message.do === "ask") {
+      void this.#answer(message.id, message.ask);
+      return;
+    }
+    this.#waiting.push(...message.commits);
+    this.#schedule();
+  }
+
+  /** Messages that are already there are heard first, so that they share one group and one sync. */
+  #schedule(): void {
+    if (this.#scheduled || this.#dead) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#guard(() => this.#commitGroup());
+    });
+  }
+
+  #commitGroup(): void {
+    if (this.#waiting.length === 0) return;
+    if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX && this.#checkpoint.running !== null) return; // the twin is full: wait for its sibling
+    const commits = this.#waiting;
+    this.#waiting = [];
+    if (!this.#writeFiles([]))
+      return this.#refuse(
+        commits,
+        "disk_full",
+        "the disk is full; what was acknowledged is safe in the journal",
+      );
+    const writes = this.#transact(commits);
+    if (writes === null) return;
+    this.#writeFiles(writes);
+    this.#checkpoint.wrote(writes.reduce((sum, write) => sum + write.bytes.length, 0));
+    this.#checkpointSoon();
+  }
+
+  /** One transaction. Null: it was refused as a whole, and everybody has been told. */
+  #transact(commits: readonly WireCommit[]): readonly FileWrite[] | null {
+    const cursor = String(this.#groups + 1);
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      const applied = this.#group.apply(commits, this.#checkpoint.active, cursor);
+      if (applied.changed.length > 0) {
+        this.#database
+          .prepare("INSERT INTO feed (n, body) VALUES (?,?)")
+          .run(this.#groups + 1, JSON.stringify(applied.changed));
+      }
+      this.#database.exec("COMMIT");
+      if (applied.changed.length > 0) this.#groups += 1;
+      this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
+      this.#say({ say: "done", results: applied.results }); // A1
+      if (applied.erased.length > 0) this.#erase(applied.erased);
+      return applied.writes.filter((write) => !applied.erased.includes(write.path));
+    } catch (error) {
+      this.#rows.forget();
+      if (!isFull(error)) {
+        this.#refuse(commits, "outcome_unknown", `the disk failed during the commit: ${words(error)}`);
+        throw error;
+      }
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      this.#refuse(commits, "disk_full", "the disk is full; nothing of this commit happened");
+      return null;
+    }
+  }
+
+  #erase(paths: readonly string[]): void {
+    for (const path of paths) this.#files.erased(path);
+    const nowMs = this.#lastAtMs;
+    finishIntents(
+      this.#database,
+      this.#paths,
+      (sha256) => (this.#heldBlobs.get(sha256) ?? -Infinity) > nowMs - BLOB_HELD_MS,
+    );
+  }
+
+  /** False: the disk is full, and something waits to be written (A2). */
+  #writeFiles(writes: readonly FileWrite[]): boolean {
+    const wasFull = this.#unwritten.length > 0;
+    this.#unwritten.push(...writes);
+    let done = 0;
+    try {
+      for (const write of this.#unwritten) {
+        this.#files.write(write.path, write.offset, write.bytes);
+        done += 1;
+      }
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+    this.#unwritten.splice(0, done);
+    const full = this.#unwritten.length > 0;
+    if (full && !wasFull)
+      this.#say({
+        say: "notice",
+        notice: { what: "disk_full", message: "the disk is full: no new commits", count: 1 },
+      });
+    if (wasFull && !full)
+      this.#say({
+        say: "notice",
+        notice: { what: "disk_free", message: "the disk has room again", count: 1 },
+      });
+    return !full;
+  }
+
+  #checkpointSoon(): void {
+    if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX) return this.#beginCheckpoint();
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#guard(() => this.#beginCheckpoint());
+    }, CHECKPOINT_EVERY_MS);
+  }
+
+  #beginCheckpoint(): void {
+    if (this.#dead || this.#checkpoint.running !== null || !this.#writeFiles([])) return;
+    this.#checkpoint.begin().then(
+      () => {
+        this.#guard(() => this.#sweep());
+        this.#schedule(); // Somebody may have waited for the twin.
+        if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon();
+      },
+      (error: unknown) => this.#die(error),
+    );
+  }
+
+  /** Forgets what nobody can ask for any more: a little each time, so that nobody waits for it. */
+  #sweep(): void {
+    this.#database.prepare("DELETE FROM feed WHERE n <= ?").run(this.#groups - FEED_GROUPS_MAX);
+    const some = this.#database
+      .prepare(
+        "SELECT n, id, taken_ms, EXISTS (SELECT 1 FROM sessions WHERE key = recipient) AS alive FROM mail WHERE n > ? ORDER BY n LIMIT 500",
+      )
+      .all(this.#swept);
+    for (const { n, id, taken_ms: takenMs, alive } of some) {
+      const external = String(id).startsWith("ext:");
+      const old = takenMs !== null && Number(takenMs) < this.#lastAtMs - MAIL_ID_KEPT_MS;
+      if (takenMs !== null && (external ? old : alive === 0))
+        this.#database.prepare("DELETE FROM mail WHERE n = ?").run(Number(n));
+    }
+    this.#swept = some.length < 500 ? 0 : Number(some.at(-1)?.["n"] ?? 0);
+    for (const [sha256, atMs] of this.#heldBlobs)
+      if (atMs < this.#lastAtMs - BLOB_HELD_MS) this.#heldBlobs.delete(sha256);
+  }
+
+  async #answer(id: number, ask: WriterAsk): Promise<void> {
+    try {
+      this.#say({ say: "answer", id, answer: await this.#ask(ask) });
+    } catch (error) {
+      if (!(error instanceof Fault)) return this.#die(error);
+      this.#say({ say: "answer", id, answer: { code: error.code, message: error.message } });
+    }
+  }
+
+  async #ask(ask: WriterAsk): Promise<WriterAnswer> {
+    switch (ask.what) {
+      case "claim":
+        return this.#claim(ask);
+      case "renew":
+        return this.#leases.renew(ask.owner, ask.keys, ask.untilMs);
+      case "release":
+        this.#leases.release(ask.owner, ask.keys);
+        return null;
+      case "hold":
+        this.#heldBlobs.set(ask.sha256, ask.nowMs);
+        return null;
+      case "checkpoint":
+        await this.#settle();
+        return null;
+      case "close":
+        await this.#settle();
+        this.#files.close();
+        this.#database.close();
+        this.#dead = true;
+        return null;
+    }
+  }
+
+  /** Everything handed in before is committed, in its file and synced; the journal is empty. */
+  async #settle(): Promise<void> {
+    this.#commitGroup();
+    await this.#checkpoint.running;
+    this.#commitGroup(); // what waited for the twin
+    if (!this.#writeFiles([]))
+      throw new Fault("disk_full", "the disk is full; what was acknowledged is safe in the journal");
+    await this.#checkpoint.begin();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #claim(ask: Extract<WriterAsk, { what: "claim" }>): Claim[] {
+    const claims: Claim[] = [];
+    const consider = (key: SessionKey, hasMail: boolean): void => {
+      const found = claims.length < ask.limit ? this.#rows.find(key) : null;
+      if (!found || !this.#leases.isFree(key, ask.nowMs) || !hasWork(found.row, hasMail)) return;
+      claims.push(this.#leases.claim(ask.owner, key, ask.nowMs + ask.leaseMs));
+    };
+    for (const { key } of this.#database
+      .prepare("SELECT key FROM sessions WHERE ready = 1 ORDER BY n")
+      .iterate()) {
+      if (claims.length >= ask.limit) break;
+      consider(String(key) as SessionKey, false);
+    }
+    for (const { recipient } of this.#database
+      .prepare("SELECT DISTINCT recipient FROM mail WHERE taken_ms IS NULL")
+      .iterate()) {
+      if (claims.length >= ask.limit) break;
+      consider(String(recipient) as SessionKey, true);
+    }
+    return claims;
+  }
+
+  #refuse(commits: readonly WireCommit[], code: FaultCode, message: string): void {
+    this.#say({
+      say: "done",
+      results: commits.map((commit): readonly [number, Receipt | FaultWords] => [
+        commit.id,
+        { code, message },
+      ]),
+    });
+  }
+
+  #guard(work: () => void): void {
+    if (this.#dead) return;
+    try {
+      work();
+    } catch (error) {
+      this.#die(error);
+    }
+  }
+
+  /** A3. */
+  #die(error: unknown): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#say({ say: "dead", fault: { code: "disk_failed", message: words(error) } });
+  }
+
+  #say(message: FromWriter): void {
+    this.#port.postMessage(message);
+  }
+}
+
+function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("errcode" in error) return Number(error.errcode) === 13; // SQLITE_FULL
+  return "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB: the index is damaged; the transcripts are not, and rebuild reads them. */
+function codeOf(error: unknown): FaultCode {
+  const errcode = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+  return errcode === 11 || errcode === 26 ? "damaged" : "disk_failed";
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };
+try {
+  const writer = new Writer(port, home);
+  await writer.start();
+  port.postMessage({ say: "answer", id: 0, answer: null } satisfies FromWriter); // ready
+} catch (error) {
+  const fault: FaultWords = {
+    code: error instanceof Fault ? error.code : codeOf(error),
+    message: words(error),
+  };
+  port.postMessage({ say: "answer", id: 0, answer: fault } satisfies FromWriter);
+}

@@ -1,0 +1,284 @@
+// Rules
+//
+// What a change does to a session's row, and when it is refused: pure functions, the same for every engine.
+// An engine looks up the row, asks here, and keeps the answer.
+//
+//   Owns:      expectations (S3, S4) and the arithmetic of rows.
+//   Does not:  touch a table or a file.
+
+import { createHash } from "node:crypto";
+import { Fault } from "../base/fault.ts";
+import { LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
+import type { Letter } from "../mail/letter.ts";
+import { describeKey, type SessionKey } from "../routing/key.ts";
+import type { Session, Settings, Usage } from "../sessions/session.ts";
+import type { Header } from "../transcript/entry.ts";
+import { NO_TOKENS } from "../transcript/fold.ts";
+import type { Change } from "./store.ts";
+
+export type Of<Do extends Change["do"]> = Extract<Change, { readonly do: Do }>;
+
+export const DEFAULT_SETTINGS: Settings = {
+  label: null,
+  model: null,
+  thinking: null,
+  verbose: null,
+  sendPolicy: null,
+  queueMode: null,
+  nice: 0,
+  pinned: false,
+};
+
+export const NO_USAGE: Usage = {
+  ...NO_TOKENS,
+  steps: 0,
+  toolCalls: 0,
+  modelMs: 0,
+  wallMs: 0,
+  toolCpuMs: 0,
+  toolPeakBytes: 0,
+};
+
+/** The row of a new session. Its transcript holds the header line and nothing else. */
+export function openedRow(
+  change: Pick<Of<"open">, "key" | "transcript" | "parent" | "settings">,
+  parent: Session | null,
+  headerBytes: number,
+  atMs: number,
+): Session {
+  const { kind, agent } = describeKey(change.key);
+  return {
+    key: change.key,
+    agent,
+    kind,
+    parent: change.parent,
+    root: parent?.root ?? change.key,
+    depth: parent === null ? 0 : parent.depth + 1,
+    bornAtMs: atMs,
+    state: { kind: "idle" },
+    route: null,
+    transcript: {
+      id: change.transcript,
+      lastSeq: 0,
+      leafId: null,
+      bytes: headerBytes,
+      contextSeq: 1,
+      jumpSeq: 0,
+      copied: 0,
+    },
+    signal: "none",
+    settings: { ...DEFAULT_SETTINGS, ...change.settings },
+    settingsVersion: 1,
+    usage: NO_USAGE,
+    title: "",
+    updatedAtMs: atMs,
+  };
+}
+
+/** The first line of a new transcript. It names the transcript that it came from: its parent's, or the one it copied. */
+export function headerOf(
+  change: Pick<Of<"open">, "key" | "transcript" | "cwd">,
+  from: {
+    readonly parent: Session | null;
+    readonly source: Session | null;
+    readonly copied: number;
+    readonly atMs: number;
+  },
+): Header {
+  const origin = from.parent ?? from.source;
+  return {
+    type: "session",
+    version: 3,
+    id: change.transcript,
+    timestamp: new Date(from.atMs).toISOString(),
+    cwd: change.cwd,
+    key: change.key,
+    agent: describeKey(change.key).agent,
+    ...(origin ? { parentSession: `${origin.transcript.id}.jsonl` } : {}),
+    ...(from.parent ? { child: true } : {}),
+    ...(from.copied > 0 ? { copied: from.copied } : {}),
+  };
+}
+
+/** Refuses whoever is not the owner, or knows an older history than there is. */
+export function checkAppend(
+  row: Session,
+  change: Pick<Of<"append">, "fence" | "after">,
+  fence: number,
+): void {
+  checkFence(row.key, change.fence, fence);
+  if (change.after !== row.transcript.lastSeq) {
+    throw new Fault(
+      "stale_writer",
+      `${row.key} is at entry ${row.transcript.lastSeq}, the writer knew ${change.after}`,
+    );
+  }
+}
+
+/** What the engine found out while it made the lines. */
+export interface Appended {
+  readonly count: number;
+  readonly bytes: number;
+  readonly leafId: string;
+  readonly jumped: boolean;
+  readonly title: string | null;
+  readonly contextSeq: number | null;
+}
+
+export function appendedRow(row: Session, appended: Appended, atMs: number): Session {
+  const { transcript } = row;
+  return {
+    ...row,
+    transcript: {
+      ...transcript,
+      lastSeq: transcript.lastSeq + appended.count,
+      leafId: appended.leafId,
+      bytes: transcript.bytes + appended.bytes,
+      contextSeq: appended.contextSeq ?? transcript.contextSeq,
+      jumpSeq: appended.jumped ? transcript.lastSeq + 1 : transcript.jumpSeq,
+    },
+    title: row.title === "" ? (appended.title ?? "") : row.title,
+    updatedAtMs: atMs,
+  };
+}
+
+/** The changes that concern one row and nothing else. */
+export type RowChange = Of<"run"> | Of<"reroute"> | Of<"signal"> | Of<"set"> | Of<"charge">;
+
+export function changedRow(row: Session, change: RowChange, fence: number, atMs: number): Session {
+  switch (change.do) {
+    case "run":
+      checkFence(row.key, change.fence, fence);
+      if (row.state.kind === "ended") throw new Fault("ended", `${row.key} has ended`);
+      return { ...row, state: change.state, updatedAtMs: atMs };
+    case "reroute":
+      checkFence(row.key, change.fence, fence);
+      return { ...row, route: change.route, updatedAtMs: atMs };
+    case "signal":
+      // A kill is never taken back; what has ended has nothing left to hear.
+      if (row.signal === "kill" || row.state.kind === "ended") return row;
+      return { ...row, signal: change.signal, updatedAtMs: atMs };
+    case "set":
+      if (change.version !== null && change.version !== row.settingsVersion) {
+        throw new Fault(
+          "stale_writer",
+          `the settings of ${row.key} are at version ${row.settingsVersion}, not ${change.version}`,
+        );
+      }
+      return {
+        ...row,
+        settings: { ...row.settings, ...change.settings },
+        settingsVersion: row.settingsVersion + 1,
+        updatedAtMs: atMs,
+      };
+    case "charge":
+      return { ...row, usage: addUsage(row.usage, change.usage), updatedAtMs: atMs };
+  }
+}
+
+export function addUsage(usage: Usage, more: Partial<Usage>): Usage {
+  const sum: Record<string, number> = { ...usage };
+  for (const [name, amount] of Object.entries(more)) {
+    sum[name] = name === "toolPeakBytes" ? Math.max(usage.toolPeakBytes, amount) : (sum[name] ?? 0) + amount;
+  }
+  return sum as unknown as Usage;
+}
+
+export function checkFence(key: SessionKey, given: number, held: number): void {
+  if (given !== held)
+    throw new Fault("stale_writer", `${key} has another owner now (fence ${held}, the writer has ${given})`);
+}
+
+/** Looked at where a commit comes in, before any engine does. */
+export function checkChange(change: Change): void {
+  switch (change.do) {
+    case "open":
+    case "set":
+      checkSettings(change.settings);
+      break;
+    case "append":
+      if (change.entries.length === 0)
+        throw new Fault("bad_input", `an append to ${change.key} has no entries`);
+      break;
+    case "post":
+      if (change.to.length === 0)
+        throw new Fault("bad_input", `letter ${change.letter.id} is addressed to nobody`);
+      if (!/^(?:ext|cause):/.test(change.letter.id)) {
+        throw new Fault(
+          "bad_input",
+          `a letter's id begins with "ext:" or "cause:", not ${JSON.stringify(change.letter.id.slice(0, 80))}`,
+        );
+      }
+      break;
+    default:
+  }
+}
+
+function checkSettings(settings: Partial<Settings>): void {
+  const label = settings.label ?? "";
+  if ([...label].length > LABEL_CHARS_MAX) {
+    throw new Fault(
+      "bad_input",
+      `a label has at most ${LABEL_CHARS_MAX} characters, this one has ${[...label].length}`,
+    );
+  }
+  const nice = settings.nice ?? 0;
+  if (!Number.isInteger(nice) || nice < -20 || nice > 19)
+    throw new Fault("bad_input", `nice is a whole number from -20 to 19, not ${nice}`);
+}
+
+/** What a list and a search by title go by: the label, else the first words a person wrote. */
+export function shownTitle(row: Session): string {
+  return row.settings.label ?? row.title;
+}
+
+/** The letter as it is kept, and a print of it by which a repeat is told from another letter under the same id. */
+export function sealLetter(letter: Letter): { readonly body: string; readonly print: string } {
+  const { id, ...rest } = letter;
+  const body = JSON.stringify(rest);
+  if (Buffer.byteLength(body) > LETTER_BYTES_MAX) {
+    throw new Fault(
+      "bad_input",
+      `letter ${id} is larger than ${LETTER_BYTES_MAX} bytes; put the large part into a blob`,
+    );
+  }
+  return { body, print: createHash("sha256").update(body).digest("base64url") };
+}
+
+/** People and other sessions share a bounded mailbox; the system's own letters always find room. */
+export function isCapped(letter: Letter): boolean {
+  return letter.from.kind !== "internal_system";
+}
+
+/** Whether somebody should look after the session. What has ended, or is paused and shall stay so, has no work. */
+export function hasWork(row: Session, hasMail: boolean): boolean {
+  if (row.state.kind === "ended") return false;
+  if (row.signal === "kill") return true;
+  const busy = row.state.kind === "queued" || row.state.kind === "running";
+  if (row.signal === "pause") return busy || row.state.kind === "waiting"; // to be parked
+  return busy || hasMail || row.state.kind === "paused"; // paused, and the wish to pause is gone
+}
+
+/** The next address of a letter whose recipient ended, or null when none is left that can read it. */
+export function forwardTo(
+  others: readonly SessionKey[],
+  stateOf: (key: SessionKey) => Session["state"]["kind"] | null,
+): { readonly to: SessionKey; readonly others: readonly SessionKey[] } | null {
+  for (const [at, key] of others.entries()) {
+    const state = stateOf(key);
+    if (state !== null && state !== "ended") return { to: key, others: others.slice(at + 1) };
+  }
+  return null;
+}
+
+/** Why a letter reached nobody: a name that is not there, or only sessions that have ended. */
+export function nobodyReads(to: readonly SessionKey[], anyExists: boolean): Fault {
+  const names = to.join(", ");
+  return anyExists
+    ? new Fault("ended", `${names}: ended`)
+    : new Fault("not_found", `there is no session ${names}`);
+}
+
+export function noSuchEntry(key: SessionKey, seq: number): Fault {
+  return new Fault("not_found", `${key} has no such entry at ${seq} on its path`);
+}

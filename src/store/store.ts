@@ -1,0 +1,189 @@
+// Store
+//
+// Where sessions live: one verb that changes, a few that read. memory.ts and local/ implement it, contract.ts
+// says what it means, and nobody else imports the engines but main.ts and the offline commands.
+//
+//   Owns:      rows, mail, timers, outbox, transcripts, blobs, and the order of everything that happened.
+//   Does not:  decide anything. It keeps what it is told, or refuses whole.
+//
+// Invariants
+//   S1. A commit happens whole or not at all, also across sessions and across a crash.
+//   S2. commit() resolves only when what it did would survive a power cut.
+//   S3. Each change names what it expects. If one expectation fails, nothing of its commit happens.
+//   S4. Fenced changes (append, take, run, reroute) are the owner's: they carry the fence of its claim, and an
+//       older fence is refused. Free changes (post, signal, set, charge) are anybody's and never wait for it.
+//   S5. Posting a letter never writes the recipient's row.
+//   S6. Lists and pages cost what they return, not what there is.
+
+import type { Letter, Mail, Outgoing, Route } from "../mail/letter.ts";
+import type { KeyKind, SessionKey } from "../routing/key.ts";
+import type { RunState, Session, Settings, Signal, Usage } from "../sessions/session.ts";
+import type { Timer } from "../timers/timer.ts";
+import type { BlobName, Draft, Entry, Gap } from "../transcript/entry.ts";
+
+export type Change =
+  // Birth, also as a copy of another's history up to an entry of its active path (a fork).
+  | {
+      readonly do: "open";
+      readonly key: SessionKey;
+      readonly transcript: string; //          a new id, from the world
+      readonly cwd: string;
+      readonly parent: SessionKey | null;
+      readonly settings: Partial<Settings>;
+      readonly copy: {
+        readonly of: SessionKey;
+        readonly fromSeq: number;
+        readonly throughSeq: number;
+      } | null;
+      readonly ifExists: "refuse" | "keep"; // keep: then this change does nothing
+    }
+  // Fenced (S4): only the session's owner, in order.
+  | {
+      readonly do: "append";
+      readonly key: SessionKey;
+      readonly fence: number;
+      readonly after: number; //               the last seq the writer knows
+      readonly entries: readonly Draft[];
+      readonly rewindTo: { readonly id: string; readonly seq: number } | null; // the entry to continue; null: the last one
+      readonly contextSeq: number | null; //   where the context starts from now on; null: where it did
+    }
+  | { readonly do: "take"; readonly key: SessionKey; readonly fence: number; readonly ids: readonly string[] }
+  | { readonly do: "run"; readonly key: SessionKey; readonly fence: number; readonly state: RunState }
+  | { readonly do: "reroute"; readonly key: SessionKey; readonly fence: number; readonly route: Route | null }
+  // Free (S4): by anyone.
+  | { readonly do: "post"; readonly to: readonly SessionKey[]; readonly letter: Letter } // to the first that has not ended
+  | { readonly do: "signal"; readonly key: SessionKey; readonly signal: Signal }
+  | {
+      readonly do: "set";
+      readonly key: SessionKey;
+      readonly version: number | null; //      the version the setter saw; null: whatever it is
+      readonly settings: Partial<Settings>;
+    }
+  | { readonly do: "charge"; readonly key: SessionKey; readonly usage: Partial<Usage> }
+  // Things that wait for a time, and answers that wait for a door.
+  | { readonly do: "setTimer"; readonly timer: Timer; readonly expectDueAtMs: number | null } // null: there is none yet
+  | { readonly do: "clearTimer"; readonly id: string; readonly expectDueAtMs: number }
+  | { readonly do: "send"; readonly outgoing: Omit<Outgoing, "postedAtMs" | "refused"> }
+  | { readonly do: "settle"; readonly id: string; readonly refused: string | null } // null: it was delivered
+  // The end: row, transcript, mail, timers, blobs and search index; a tombstone stays.
+  | { readonly do: "delete"; readonly key: SessionKey };
+
+export interface Receipt {
+  /** Where the feed stands after this commit. */
+  readonly cursor: string;
+  /** The last seq of each session that this commit opened or appended to. */
+  readonly seqs: Readonly<Record<string, number>>;
+  readonly posts: readonly Posted[];
+}
+
+export interface Posted {
+  readonly id: string;
+  readonly to: SessionKey;
+  /** True: this id was posted before, and this is its first receipt again. */
+  readonly repeated: boolean;
+}
+
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  /** Null: there are no more. A page may be short, even empty, while there are (S6). */
+  readonly next: string | null;
+}
+
+export interface PageOf {
+  readonly cursor?: string | null;
+  readonly limit?: number;
+}
+
+/** Every given property must match. Newest first; by title when `titlePrefix` is given. */
+export interface SessionQuery extends PageOf {
+  readonly agent?: string;
+  readonly kind?: KeyKind;
+  readonly state?: RunState["kind"];
+  readonly parent?: SessionKey;
+  readonly label?: string;
+  /** Of the label, or else of the first words a person wrote; letters of either case. */
+  readonly titlePrefix?: string;
+  readonly updatedSinceMs?: number;
+}
+
+export type Range =
+  /** What a model is shown: from where the context starts to the end. */
+  | { readonly from: "context" }
+  /** Along the active path, from this seq to the end. */
+  | { readonly from: number }
+  /** Everything from this seq on, also what a rewind left behind: what a follower has not seen. */
+  | { readonly since: number }
+  /** Newest first, from just before this seq; null: from the end. */
+  | { readonly before: number | null };
+
+export interface SearchQuery {
+  readonly text: string;
+  readonly agent?: string;
+  readonly key?: SessionKey;
+  readonly limit?: number;
+}
+
+export interface Hits {
+  readonly hits: readonly {
+    readonly key: SessionKey;
+    readonly transcript: string;
+    readonly seq: number;
+    readonly snippet: string;
+  }[];
+  /** Groups of commits that search has not seen yet. 0: what you see is all there is. */
+  readonly behind: number;
+}
+
+/** The right to make fenced changes to a session, until the lease runs out. */
+export interface Claim {
+  readonly key: SessionKey;
+  readonly fence: number;
+}
+
+/** A session whose row changed, or that is gone. Its entries are read by seq, its work is found by claim(). */
+export interface Changed {
+  readonly key: SessionKey;
+  readonly lastSeq: number;
+  readonly deleted: boolean;
+}
+
+export interface Store {
+  /** S1–S3. Faults: stale_writer, exists, not_found, ended, conflict, mailbox_full, disk_full, outcome_unknown, closed. */
+  commit(changes: readonly Change[]): Promise<Receipt>;
+
+  session(key: SessionKey): Promise<Session | null>;
+  sessions(query: SessionQuery): Promise<Page<Session>>;
+  /** Fault not_found when there is no such transcript. What cannot be read comes as a Gap in its place. */
+  entries(transcript: string, range: Range): AsyncIterable<Entry | Gap>;
+  /** What waits for a session, oldest first. */
+  mail(key: SessionKey, page: PageOf): Promise<Page<Mail>>;
+  /** What waits to be delivered, or was refused; oldest first. */
+  outbox(query: PageOf & { readonly refused: boolean }): Promise<Page<Outgoing>>;
+  /** What is due by a time, soonest first. */
+  timers(query: PageOf & { readonly dueByMs: number }): Promise<Page<Timer>>;
+  search(query: SearchQuery): Promise<Hits>;
+
+  /** Durable when it resolves, and kept for an hour until a commit names it. */
+  putBlob(bytes: Uint8Array): Promise<BlobName>;
+  /** Null when there is no such blob. */
+  readBlob(
+    sha256: string,
+    range: { readonly from: number; readonly bytes: number },
+  ): Promise<Uint8Array | null>;
+
+  /** Sessions that have work (mail, a signal, a turn that stopped in the middle) and no owner: now they have one. */
+  claim(owner: string, leaseMs: number, limit: number): Promise<readonly Claim[]>;
+  /** Returns the claims that still hold; a missing one was lost, and its fence is stale. */
+  renew(owner: string, keys: readonly SessionKey[], leaseMs: number): Promise<readonly Claim[]>;
+  release(owner: string, keys: readonly SessionKey[]): Promise<void>;
+
+  /** What changed after a cursor, in commit order; null: from now on. Fault cursor_expired when that is forgotten. */
+  changesSince(
+    cursor: string | null,
+  ): Promise<{ readonly changes: readonly Changed[]; readonly cursor: string }>;
+  /** A hint that something changed, never relied upon. Returns how to stop it. */
+  watch(listener: () => void): () => void;
+
+  /** Waits for what was handed in, then lets go of everything. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,128 @@
+// Codec
+//
+// Between one line of text and one Entry. Lines of versions 1 and 2 are lifted to version 3 on the way in;
+// version 3 is all that is ever written.
+//
+//   Owns:      the words of a line.
+//   Does not:  know where lines are (read.ts), or who may add one (store/).
+//
+// Invariants
+//   C1. encode ∘ decode keeps every field, also those nobody here knows.
+//   C2. A line holds no newline of its own: JSON escapes it. So a newline always ends a line.
+
+import { HEADER_BYTES_MAX } from "../limits.ts";
+import { entryId, type Draft, type Entry, type Gap, type Header } from "./entry.ts";
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** The first line, newline included. When it grows too long the folder goes first, then the parent's name. */
+export function encodeHeader(header: Header): string {
+  const { parentSession, ...alone } = header;
+  for (const tried of [header, { ...header, cwd: "" }, { ...alone, cwd: "" }]) {
+    const line = `${JSON.stringify(tried)}\n`;
+    if (Buffer.byteLength(line) <= HEADER_BYTES_MAX) return line;
+  }
+  throw new Error(
+    `assertion failed: a key of at most 256 bytes fits the first line; ${parentSession ?? "none"}`,
+  );
+}
+
+/** A draft as text, without its stamp: made where the draft is, so that only a string crosses to the writer. */
+export function encodeDraft(draft: Draft): EncodedDraft {
+  const { type, ...rest } = draft;
+  return { type: JSON.stringify(type), rest: JSON.stringify(rest).slice(1) };
+}
+
+export interface EncodedDraft {
+  readonly type: string;
+  /** Everything after the stamp, up to and with the closing brace. */
+  readonly rest: string;
+}
+
+/** Puts the stamp on a draft: one line, newline included. */
+export function stamp(draft: EncodedDraft, id: string, parentId: string | null, seq: number): string {
+  return `{"type":${draft.type},"id":${JSON.stringify(id)},"parentId":${JSON.stringify(parentId)},"seq":${seq},${draft.rest}\n`;
+}
+
+/** Reads lines of one file in their order. Versions 1 and 2 have no ids, so a decoder counts. */
+export class Decoder {
+  #version = 3;
+  #transcript = "";
+  #lines = 0;
+  #lastSeq = 0;
+  #lastId: string | null = null;
+
+  /** The text of one line without its newline. Never throws: what cannot be read is told as a reason. */
+  line(text: string): Header | Entry | Gap["reason"] {
+    this.#lines += 1;
+    const raw = parseObject(text);
+    if (raw === null) return "not_json";
+    if (raw["type"] === "session") return this.#header(raw);
+    const entry = this.#lift(raw);
+    if (!isEntry(entry)) return "wrong_shape";
+    this.#lastSeq = entry.seq;
+    this.#lastId = entry.id;
+    return entry;
+  }
+
+  #header(raw: Raw): Header | Gap["reason"] {
+    if (typeof raw["id"] !== "string" || this.#lines !== 1) return "wrong_shape";
+    const version = raw["version"] ?? 1;
+    if (version !== 1 && version !== 2 && version !== 3) return "wrong_shape";
+    this.#version = version;
+    this.#transcript = raw["id"];
+    return { ...raw, version: 3 } as unknown as Header;
+  }
+
+  /** Version 1: no ids, `firstKeptEntryIndex`. Version 2: the role `hookMessage`. Others' version 3: no `seq`. */
+  #lift(raw: Raw): Raw {
+    let lifted = raw;
+    const seq = typeof raw["seq"] === "number" ? raw["seq"] : this.#lastSeq + 1;
+    if (this.#version === 1) {
+      // Numbered by line, so that an index kept by version 1 can be turned into an id without looking back.
+      const id = entryId(this.#transcript, this.#lines - 1);
+      lifted = { ...raw, id, parentId: this.#lastId };
+      if (raw["type"] === "compaction" && typeof raw["firstKeptEntryIndex"] === "number") {
+        const { firstKeptEntryIndex, ...rest } = lifted as Raw & { readonly firstKeptEntryIndex: number };
+        lifted = { ...rest, firstKeptEntryId: entryId(this.#transcript, firstKeptEntryIndex) };
+      }
+    }
+    const message = raw["message"];
+    if (this.#version < 3 && isObject(message) && message["role"] === "hookMessage") {
+      lifted = { ...lifted, message: { ...message, role: "custom" } };
+    }
+    return { ...lifted, seq };
+  }
+}
+
+/** One of our own lines, whose file is known to be of version 3. */
+export function decodeLine(text: string): Entry | Gap["reason"] {
+  const raw = parseObject(text);
+  if (raw === null) return "not_json";
+  return isEntry(raw) ? raw : "wrong_shape";
+}
+
+function parseObject(text: string): Raw | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null; // The caller names the line: it alone knows where the bytes are.
+  }
+}
+
+function isObject(value: unknown): value is Raw {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Checks what every reader relies on; the rest of an entry is its writer's affair (E4). */
+function isEntry(raw: Raw): raw is Entry & Raw {
+  const { type, id, parentId, seq } = raw;
+  if (typeof type !== "string" || typeof id !== "string") return false;
+  if (parentId !== null && typeof parentId !== "string") return false;
+  if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 1) return false;
+  if (type === "message") return isObject(raw["message"]) && typeof raw["message"]["role"] === "string";
+  if (type === "compaction") return typeof raw["summary"] === "string";
+  if (type === "custom" || type === "custom_message") return typeof raw["customType"] === "string";
+  return true;
+}

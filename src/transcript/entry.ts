@@ -1,0 +1,185 @@
+// Entry
+//
+// One line of a transcript, in pi's session format version 3. History is append-only: everything else that
+// is known of a session (title, context, usage) is a fold over its entries.
+//
+//   Owns:      the shape of every kind of line, and of what is written in place of a line that cannot be read.
+//   Does not:  read or write bytes (codec.ts, read.ts), decide what a model is shown (context/).
+//
+// Invariants
+//   E1. `seq` counts 1, 2, 3 … without gaps within one transcript, also over its generations.
+//   E2. `parentId` is the id of the entry before it, except for the first entry after a rewind.
+//   E3. The last line is on the active path: following `parentId` from it gives the conversation.
+//   E4. Fields we do not know, and whole entries of a type we do not know, are kept as they came.
+
+import type { Provenance } from "../routing/provenance.ts";
+
+/** The first line. At most 480 bytes of it, so that readers which look at 512 know what the file is. */
+export interface Header {
+  readonly type: "session";
+  readonly version: 3;
+  readonly id: string;
+  readonly timestamp: string;
+  /** Empty when it did not fit: the key matters more than the folder. */
+  readonly cwd: string;
+  /** File name of the transcript this one was forked or spawned from. Absent: from none, or it did not fit. */
+  readonly parentSession?: string;
+  readonly key?: string;
+  readonly agent?: string;
+  /** True: `parentSession` is its parent's, which spawned it. Absent: it has no parent. */
+  readonly child?: boolean;
+  /** How many of the first entries were copied by a fork; their usage was paid for elsewhere. Absent: none. */
+  readonly copied?: number;
+}
+
+/** Where a large block really is; its head and tail stay in the entry. */
+export interface BlobName {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export type Block =
+  | { readonly type: "text"; readonly text: string; readonly blob?: BlobName }
+  | { readonly type: "thinking"; readonly thinking: string; readonly blob?: BlobName }
+  | { readonly type: "image"; readonly data: string; readonly mimeType: string; readonly blob?: BlobName }
+  | {
+      readonly type: "toolCall";
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: Readonly<Record<string, unknown>>;
+      readonly blob?: BlobName;
+    };
+
+export interface MessageUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly cost?: { readonly total: number };
+}
+
+export type Message =
+  | { readonly role: "user"; readonly content: string | readonly Block[]; readonly timestamp: number }
+  | {
+      readonly role: "assistant";
+      readonly content: readonly Block[];
+      readonly api: string;
+      readonly provider: string;
+      readonly model: string;
+      readonly usage: MessageUsage;
+      readonly stopReason: string;
+      readonly errorMessage?: string;
+      readonly timestamp: number;
+    }
+  | {
+      readonly role: "toolResult";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly content: readonly Block[];
+      readonly isError: boolean;
+      readonly details?: unknown;
+      readonly timestamp: number;
+    };
+
+/**
+ * The kinds of entries this version knows. A file may hold others (E4): they come through here with their
+ * fields untouched, so a switch over `type` needs a default that lets them pass.
+ */
+export type Body =
+  | {
+      readonly type: "message";
+      readonly message: Message;
+      /** Both on user messages only: who wrote it, and the letter it came in. */
+      readonly provenance?: Provenance;
+      readonly mailId?: string;
+    }
+  | { readonly type: "model_change"; readonly provider: string; readonly modelId: string }
+  | { readonly type: "thinking_level_change"; readonly thinkingLevel: string }
+  | {
+      readonly type: "compaction";
+      readonly summary: string;
+      readonly firstKeptEntryId: string;
+      readonly tokensBefore: number;
+      readonly details?: unknown;
+    }
+  | {
+      readonly type: "branch_summary";
+      readonly fromId: string;
+      readonly summary: string;
+      readonly details?: unknown;
+    }
+  | { readonly type: "label"; readonly targetId: string; readonly label?: string }
+  | { readonly type: "session_info"; readonly name?: string }
+  | {
+      readonly type: "custom_message";
+      readonly customType: string;
+      readonly content: string | readonly Block[];
+      readonly display: boolean;
+      readonly details?: unknown;
+    }
+  // What is only ours: `customType` begins with "sessiond/".
+  | { readonly type: "custom"; readonly customType: string; readonly data?: unknown };
+
+/** What a writer hands in: the store adds the rest of the stamp, because only it knows what is last. */
+export type Draft = Body & { readonly timestamp: string };
+
+export type Entry = Draft & {
+  readonly id: string;
+  /** Null: the first entry of the conversation. */
+  readonly parentId: string | null;
+  readonly seq: number;
+};
+
+/**
+ * Stands where a line could not be read. The bytes stay in the file; people are shown a gap, and every
+ * reader hears of it.
+ */
+export interface Gap {
+  readonly type: "gap";
+  readonly reason: "not_json" | "wrong_shape" | "wrong_seq" | "too_long" | "missing";
+  /** Where the bytes are, and how many. */
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** Unique within a transcript and among its forks, made without dice or a look-up: whose it is, and its number. */
+export function entryId(transcript: string, seq: number): string {
+  return `${transcript.slice(-8)}-${seq}`;
+}
+
+/** A copied entry keeps its id, by which others refer to it, and gets a new number and parent. */
+export function unstamped(entry: Entry): { readonly id: string; readonly draft: Draft } {
+  const { id, parentId: _parentId, seq: _seq, ...draft } = entry;
+  return { id, draft: draft as Draft };
+}
+
+/** The blobs that an entry names, so that nobody collects them while it exists. */
+export function blobsOf(body: Body): string[] {
+  const content =
+    body.type === "message" ? body.message.content : body.type === "custom_message" ? body.content : null;
+  if (!Array.isArray(content)) return [];
+  return (content as readonly Block[]).flatMap((block) => (block.blob ? [block.blob.sha256] : []));
+}
+
+/** The text of an entry as a person would search for it; empty when it has none. */
+export function textOf(body: Body): string {
+  switch (body.type) {
+    case "message":
+      return plain(body.message.content);
+    case "custom_message":
+      return plain(body.content);
+    case "compaction":
+    case "branch_summary":
+      return body.summary;
+    default:
+      return "";
+  }
+}
+
+function plain(content: string | readonly Block[] | null | undefined): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return (content as readonly Block[])
+    .flatMap((block) => (block.type === "text" ? [block.text] : []))
+    .join("\n");
+}

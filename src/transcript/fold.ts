@@ -1,0 +1,72 @@
+// What the entries of a transcript say about the session: the part of its row that can be made again from
+// the file alone. The store folds each append; rebuild folds whole files; fsck compares the two.
+//
+// Invariants
+//   F1. fold(a ++ b) = fold(fold(a), b): so the row can be kept up by appends and checked against the file.
+
+import { TITLE_CHARS_MAX } from "../limits.ts";
+import { textOf, type Body, type Entry } from "./entry.ts";
+
+/** Tokens by kind, and what they cost in US dollars. */
+export interface TokenUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly cost: number;
+}
+
+export const NO_TOKENS: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 };
+
+/** The first words a person wrote, on one line. Null: this is not a message of a person. */
+export function titleOf(body: Body): string | null {
+  if (body.type !== "message" || body.message.role !== "user") return null;
+  const words = textOf(body).replaceAll(/\s+/g, " ").trim();
+  if (words === "") return null;
+  const chars = [...words];
+  return chars.length <= TITLE_CHARS_MAX ? words : `${chars.slice(0, TITLE_CHARS_MAX - 1).join("")}…`;
+}
+
+/** What one entry says was paid. Numbers that are missing or no numbers count as nothing: others write files too. */
+export function tokensOf(body: Body): TokenUsage {
+  if (body.type !== "message" || body.message.role !== "assistant") return NO_TOKENS;
+  const usage: Partial<Record<string, unknown>> = { ...body.message.usage };
+  const cost = body.message.usage?.cost?.total;
+  return {
+    input: amount(usage["input"]),
+    output: amount(usage["output"]),
+    cacheRead: amount(usage["cacheRead"]),
+    cacheWrite: amount(usage["cacheWrite"]),
+    cost: amount(cost),
+  };
+}
+
+export function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    cost: a.cost + b.cost,
+  };
+}
+
+/**
+ * The seq at which the context of a path starts: the first entry that its newest compaction kept, or 1.
+ * A compaction that names an entry which is not on the path kept nothing, so the context starts with itself.
+ */
+export function contextStart(path: Iterable<Entry>): number {
+  const seqs = new Map<string, number>();
+  let start: number | null = null;
+  let first = 1;
+  for (const entry of path) {
+    if (seqs.size === 0) first = entry.seq;
+    seqs.set(entry.id, entry.seq);
+    if (entry.type === "compaction") start = seqs.get(entry.firstKeptEntryId) ?? entry.seq;
+  }
+  return start ?? first;
+}
+
+function amount(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}

@@ -1,0 +1,63 @@
+// What is too large for a line goes to the blob store before the entry is built: its head and tail stay, with
+// size and hash. So a finished answer is never refused, and a line stays a line that people can read.
+
+import { BLOCK_BYTES_MAX, RESULT_BYTES_MAX } from "../limits.ts";
+import type { BlobName, Block, Message } from "./entry.ts";
+
+/** Keeps the bytes for good and says how they are called. The blob is durable when this resolves. */
+export type PutBlob = (bytes: Uint8Array) => Promise<BlobName>;
+
+/** Bytes of head and of tail that stay: enough to know what it was, and how it ended. */
+const KEPT_BYTES = 2 * 1024;
+
+export async function spillMessage(message: Message, putBlob: PutBlob): Promise<Message> {
+  const bytesMax = message.role === "toolResult" ? RESULT_BYTES_MAX : BLOCK_BYTES_MAX;
+  if (typeof message.content === "string") {
+    const block = await spillBlock({ type: "text", text: message.content }, bytesMax, putBlob);
+    return block.blob ? ({ ...message, content: [block] } as Message) : message;
+  }
+  const content: Block[] = [];
+  for (const block of message.content) content.push(await spillBlock(block, bytesMax, putBlob));
+  return { ...message, content } as Message;
+}
+
+async function spillBlock(block: Block, bytesMax: number, putBlob: PutBlob): Promise<Block> {
+  switch (block.type) {
+    case "text": {
+      const spilled = await spillText(block.text, bytesMax, putBlob);
+      return spilled ? { ...block, text: spilled.text, blob: spilled.blob } : block;
+    }
+    case "thinking": {
+      const spilled = await spillText(block.thinking, bytesMax, putBlob);
+      return spilled ? { ...block, thinking: spilled.text, blob: spilled.blob } : block;
+    }
+    case "toolCall": {
+      const spilled = await spillText(JSON.stringify(block.arguments), bytesMax, putBlob);
+      return spilled ? { ...block, arguments: { spilled: spilled.text }, blob: spilled.blob } : block;
+    }
+    case "image": {
+      if (block.data.length <= bytesMax) return block;
+      // A picture cut in two is no picture: readers that do not know blobs get words instead.
+      const blob = await putBlob(Buffer.from(block.data, "base64"));
+      return { type: "text", text: `[${block.mimeType} of ${blob.bytes} bytes, blob ${blob.sha256}]`, blob };
+    }
+  }
+}
+
+async function spillText(
+  text: string,
+  bytesMax: number,
+  putBlob: PutBlob,
+): Promise<{ text: string; blob: BlobName } | null> {
+  if (text.length * 3 <= bytesMax) return null; // cannot be too long, so do not measure it
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.length <= bytesMax) return null;
+  const blob = await putBlob(bytes);
+  const head = bytes.subarray(0, KEPT_BYTES).toString("utf8");
+  const tail = bytes.subarray(-KEPT_BYTES).toString("utf8");
+  const left = bytes.length - 2 * KEPT_BYTES;
+  return {
+    text: `${head}\n[… ${left} bytes left out; all ${blob.bytes} are in blob ${blob.sha256} …]\n${tail}`,
+    blob,
+  };
+}
