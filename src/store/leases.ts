@@ -1,12 +1,22 @@
 import type { SessionKey } from "../routing/key.ts";
 import type { Claim } from "./store.ts";
 
+interface Lease {
+  readonly owner: string | null; // null: released, and free for all
+  readonly fence: number;
+  readonly untilMs: number;
+}
+
 /**
  * Who may make fenced changes, for engines that live in one process. A lease dies with the process, so
  * nothing of it is written down: after a start every session is free, and no old owner is left to fence off.
+ *
+ * Fences are counted over all sessions: so a session that is deleted can be forgotten, and whoever owned it
+ * finds its fence stale should another session be opened under the same key.
  */
 export class Leases {
-  readonly #held = new Map<SessionKey, { owner: string; fence: number; untilMs: number }>();
+  readonly #held = new Map<SessionKey, Lease>();
+  #lastFence = 0;
 
   /** 0: never claimed. */
   fenceOf(key: SessionKey): number {
@@ -19,9 +29,9 @@ export class Leases {
   }
 
   claim(owner: string, key: SessionKey, untilMs: number): Claim {
-    const fence = this.fenceOf(key) + 1;
-    this.#held.set(key, { owner, fence, untilMs });
-    return { key, fence };
+    this.#lastFence += 1;
+    this.#held.set(key, { owner, fence: this.#lastFence, untilMs });
+    return { key, fence: this.#lastFence };
   }
 
   /** An owner that slept past its lease keeps it as long as nobody else has claimed the session. */
@@ -29,7 +39,7 @@ export class Leases {
     return keys.flatMap((key) => {
       const lease = this.#held.get(key);
       if (lease?.owner !== owner) return [];
-      lease.untilMs = untilMs;
+      this.#held.set(key, { ...lease, untilMs });
       return [{ key, fence: lease.fence }];
     });
   }
@@ -37,11 +47,17 @@ export class Leases {
   release(owner: string, keys: readonly SessionKey[]): void {
     for (const key of keys) {
       const lease = this.#held.get(key);
-      if (lease?.owner === owner) lease.untilMs = 0; // The fence stays: the next claim must be above it.
+      // The fence stays, so that what the owner still has under way is not refused before somebody else claims.
+      if (lease?.owner === owner) this.#held.set(key, { ...lease, owner: null, untilMs: 0 });
     }
   }
 
-  forget(key: SessionKey): void {
+  /** The session is gone. Returns how to take that back, should its commit be refused. */
+  forget(key: SessionKey): () => void {
+    const lease = this.#held.get(key);
     this.#held.delete(key);
+    return () => {
+      if (lease) this.#held.set(key, lease);
+    };
   }
 }

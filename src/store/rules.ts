@@ -14,7 +14,7 @@ import { describeKey, type SessionKey } from "../routing/key.ts";
 import type { Session, Settings, Usage } from "../sessions/session.ts";
 import type { Header } from "../transcript/entry.ts";
 import { NO_TOKENS } from "../transcript/fold.ts";
-import type { Change } from "./store.ts";
+import type { Change, Changed } from "./store.ts";
 
 export type Of<Do extends Change["do"]> = Extract<Change, { readonly do: Do }>;
 
@@ -209,9 +209,29 @@ export function checkChange(change: Change): void {
           `a letter's id begins with "ext:" or "cause:", not ${JSON.stringify(change.letter.id.slice(0, 80))}`,
         );
       }
+      checkId(change.letter.id);
+      break;
+    case "charge":
+      for (const [name, amount] of Object.entries(change.usage)) {
+        if (!Number.isFinite(amount)) throw new Fault("bad_input", `${name} is an amount, not ${amount}`);
+      }
+      break;
+    case "setTimer":
+      checkId(change.timer.id);
+      if (!Number.isSafeInteger(change.timer.dueAtMs))
+        throw new Fault("bad_input", `a timer is due at a whole millisecond, not ${change.timer.dueAtMs}`);
+      break;
+    case "send":
+      checkId(change.outgoing.id);
       break;
     default:
   }
+}
+
+/** Half a character has no bytes of its own, so two such ids could become one. */
+function checkId(id: string): void {
+  if (id === "" || !id.isWellFormed())
+    throw new Fault("bad_input", `not an id: ${JSON.stringify(id.slice(0, 80))}`);
 }
 
 function checkSettings(settings: Partial<Settings>): void {
@@ -277,6 +297,16 @@ export function nobodyReads(to: readonly SessionKey[], anyExists: boolean): Faul
   return anyExists
     ? new Fault("ended", `${names}: ended`)
     : new Fault("not_found", `there is no session ${names}`);
+}
+
+/**
+ * Adds one session's change to what the feed will tell of a group of commits. The last word on a session
+ * counts, but a deletion is told even if the key is opened anew: followers keep things by key.
+ */
+export function tell(told: Map<string, Changed>, changed: Changed): void {
+  told.delete(changed.key);
+  if (changed.deleted) told.delete(`deleted ${changed.key}`);
+  told.set(changed.deleted ? `deleted ${changed.key}` : changed.key, changed);
 }
 
 export function noSuchEntry(key: SessionKey, seq: number): Fault {

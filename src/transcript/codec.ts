@@ -15,21 +15,26 @@ import { entryId, type Draft, type Entry, type Gap, type Header } from "./entry.
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** The first line, newline included. When it grows too long the folder goes first, then the parent's name. */
+/**
+ * The first line, newline included. When it grows too long the folder goes first, then the parent's name, then
+ * the agent, which the key names too.
+ */
 export function encodeHeader(header: Header): string {
-  const { parentSession, ...alone } = header;
-  for (const tried of [header, { ...header, cwd: "" }, { ...alone, cwd: "" }]) {
+  const { parentSession: _parentSession, ...alone } = header;
+  const { agent: _agent, ...least } = alone;
+  for (const tried of [header, { ...header, cwd: "" }, { ...alone, cwd: "" }, { ...least, cwd: "" }]) {
     const line = `${JSON.stringify(tried)}\n`;
     if (Buffer.byteLength(line) <= HEADER_BYTES_MAX) return line;
   }
-  throw new Error(
-    `assertion failed: a key of at most 256 bytes fits the first line; ${parentSession ?? "none"}`,
-  );
+  throw new Error(`assertion failed: a key of at most 256 bytes fits the first line of ${header.id}`);
 }
 
-/** A draft as text, without its stamp: made where the draft is, so that only a string crosses to the writer. */
+/**
+ * A draft as text, without its stamp: made where the draft is, so that only a string crosses to the writer. An
+ * entry is a draft too, so a stamp that somebody left on it is taken off: in JSON the last of two names wins.
+ */
 export function encodeDraft(draft: Draft): EncodedDraft {
-  const { type, ...rest } = draft;
+  const { type, id: _id, parentId: _parentId, seq: _seq, ...rest } = draft as Draft & Partial<Entry>;
   return { type: JSON.stringify(type), rest: JSON.stringify(rest).slice(1) };
 }
 
@@ -41,10 +46,11 @@ export interface EncodedDraft {
 
 /** Puts the stamp on a draft: one line, newline included. */
 export function stamp(draft: EncodedDraft, id: string, parentId: string | null, seq: number): string {
-  return `{"type":${draft.type},"id":${JSON.stringify(id)},"parentId":${JSON.stringify(parentId)},"seq":${seq},${draft.rest}\n`;
+  const comma = draft.rest === "}" ? "" : ","; // somebody else's entry may have nothing but its type
+  return `{"type":${draft.type},"id":${JSON.stringify(id)},"parentId":${JSON.stringify(parentId)},"seq":${seq}${comma}${draft.rest}\n`;
 }
 
-/** Reads lines of one file in their order. Versions 1 and 2 have no ids, so a decoder counts. */
+/** Reads lines of one file in their order. Version 1 has no ids, and nobody else's has `seq`: so a decoder counts. */
 export class Decoder {
   #version = 3;
   #transcript = "";
@@ -52,21 +58,27 @@ export class Decoder {
   #lastSeq = 0;
   #lastId: string | null = null;
 
-  /** The text of one line without its newline. Never throws: what cannot be read is told as a reason. */
+  /**
+   * The text of one line without its newline. Never throws: what cannot be read is told as a reason. Every line
+   * has to pass through here, bad ones too: each is taken to have been an entry, and has its number.
+   */
   line(text: string): Header | Entry | Gap["reason"] {
     this.#lines += 1;
     const raw = parseObject(text);
-    if (raw === null) return "not_json";
-    if (raw["type"] === "session") return this.#header(raw);
-    const entry = this.#lift(raw);
-    if (!isEntry(entry)) return "wrong_shape";
+    const isFirst = this.#lines === 1;
+    if (isFirst && isObject(raw) && raw["type"] === "session") return this.#header(raw);
+    const entry = isObject(raw) ? checked(this.#lift(raw)) : raw;
+    if (typeof entry === "string") {
+      if (!isFirst) this.#lastSeq += 1;
+      return entry;
+    }
     this.#lastSeq = entry.seq;
     this.#lastId = entry.id;
     return entry;
   }
 
   #header(raw: Raw): Header | Gap["reason"] {
-    if (typeof raw["id"] !== "string" || this.#lines !== 1) return "wrong_shape";
+    if (typeof raw["id"] !== "string") return "wrong_shape";
     const version = raw["version"] ?? 1;
     if (version !== 1 && version !== 2 && version !== 3) return "wrong_shape";
     this.#version = version;
@@ -77,7 +89,7 @@ export class Decoder {
   /** Version 1: no ids, `firstKeptEntryIndex`. Version 2: the role `hookMessage`. Others' version 3: no `seq`. */
   #lift(raw: Raw): Raw {
     let lifted = raw;
-    const seq = typeof raw["seq"] === "number" ? raw["seq"] : this.#lastSeq + 1;
+    const seq = raw["seq"] === undefined ? this.#lastSeq + 1 : raw["seq"];
     if (this.#version === 1) {
       // Numbered by line, so that an index kept by version 1 can be turned into an id without looking back.
       const id = entryId(this.#transcript, this.#lines - 1);
@@ -98,16 +110,15 @@ export class Decoder {
 /** One of our own lines, whose file is known to be of version 3. */
 export function decodeLine(text: string): Entry | Gap["reason"] {
   const raw = parseObject(text);
-  if (raw === null) return "not_json";
-  return isEntry(raw) ? raw : "wrong_shape";
+  return isObject(raw) ? checked(raw) : raw;
 }
 
-function parseObject(text: string): Raw | null {
+function parseObject(text: string): Raw | Gap["reason"] {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return isObject(value) ? value : "wrong_shape";
   } catch {
-    return null; // The caller names the line: it alone knows where the bytes are.
+    return "not_json"; // The caller names the line: it alone knows where the bytes are.
   }
 }
 
@@ -115,10 +126,15 @@ function isObject(value: unknown): value is Raw {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+function checked(raw: Raw): Entry | Gap["reason"] {
+  return isEntry(raw) ? raw : "wrong_shape";
+}
+
 /** Checks what every reader relies on; the rest of an entry is its writer's affair (E4). */
 function isEntry(raw: Raw): raw is Entry & Raw {
   const { type, id, parentId, seq } = raw;
   if (typeof type !== "string" || typeof id !== "string") return false;
+  if (type === "session" || type === "gap") return false; // words for what is no entry; see Header and Gap
   if (parentId !== null && typeof parentId !== "string") return false;
   if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 1) return false;
   if (type === "message") return isObject(raw["message"]) && typeof raw["message"]["role"] === "string";

@@ -25,6 +25,7 @@ export interface Header {
   /** File name of the transcript this one was forked or spawned from. Absent: from none, or it did not fit. */
   readonly parentSession?: string;
   readonly key?: string;
+  /** Absent: not ours, or it did not fit; the key names it too. */
   readonly agent?: string;
   /** True: `parentSession` is its parent's, which spawned it. Absent: it has no parent. */
   readonly child?: boolean;
@@ -157,8 +158,7 @@ export function unstamped(entry: Entry): { readonly id: string; readonly draft: 
 export function blobsOf(body: Body): string[] {
   const content =
     body.type === "message" ? body.message.content : body.type === "custom_message" ? body.content : null;
-  if (!Array.isArray(content)) return [];
-  return (content as readonly Block[]).flatMap((block) => (block.blob ? [block.blob.sha256] : []));
+  return blocksIn(content).flatMap(({ blob }) => (typeof blob?.sha256 === "string" ? [blob.sha256] : []));
 }
 
 /** The text of an entry as a person would search for it; empty when it has none. */
@@ -170,16 +170,21 @@ export function textOf(body: Body): string {
       return plain(body.content);
     case "compaction":
     case "branch_summary":
-      return body.summary;
+      return plain(body.summary);
     default:
       return "";
   }
 }
 
-function plain(content: string | readonly Block[] | null | undefined): string {
+function plain(content: unknown): string {
   if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return (content as readonly Block[])
-    .flatMap((block) => (block.type === "text" ? [block.text] : []))
+  return blocksIn(content)
+    .flatMap((block) => (block.type === "text" && typeof block.text === "string" ? [block.text] : []))
     .join("\n");
+}
+
+/** Nobody checked what others wrote inside a message, so only what looks like a block is taken for one. */
+function blocksIn(content: unknown): Block[] {
+  if (!Array.isArray(content)) return [];
+  return content.filter((block): block is Block => typeof block === "object" && block !== null);
 }

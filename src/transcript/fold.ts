@@ -21,7 +21,12 @@ export const NO_TOKENS: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheW
 /** The first words a person wrote, on one line. Null: this is not a message of a person. */
 export function titleOf(body: Body): string | null {
   if (body.type !== "message" || body.message.role !== "user") return null;
-  const words = textOf(body).replaceAll(/\s+/g, " ").trim();
+  // Only the beginning is looked at: a title is made of every message, and most are long.
+  const words = textOf(body)
+    .trimStart()
+    .slice(0, 4 * TITLE_CHARS_MAX)
+    .replaceAll(/\s+/g, " ")
+    .trim();
   if (words === "") return null;
   const chars = [...words];
   return chars.length <= TITLE_CHARS_MAX ? words : `${chars.slice(0, TITLE_CHARS_MAX - 1).join("")}…`;
@@ -52,7 +57,8 @@ export function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
 }
 
 /**
- * The seq at which the context of a path starts: the first entry that its newest compaction kept, or 1.
+ * The seq at which the context of a path starts: the first entry that its newest compaction kept, or where the
+ * path does; 1 for a path without entries.
  * A compaction that names an entry which is not on the path kept nothing, so the context starts with itself.
  */
 export function contextStart(path: Iterable<Entry>): number {

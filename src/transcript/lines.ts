@@ -75,7 +75,7 @@ export function* linesBackward(source: Source, to: number): Generator<Line> {
     }
     const rest = chunk.subarray(0, unused);
     heldBytes += rest.length;
-    if (heldBytes <= LINE_BYTES_MAX) held.unshift(rest);
+    if (heldBytes <= LINE_BYTES_MAX + 1) held.unshift(rest); // here the newline is held too
     at = from;
   }
   if (end > 0) yield lineOf(0, end, Buffer.alloc(0), held, heldBytes);
@@ -131,16 +131,10 @@ function lastNewline(chunk: Buffer, unused: number, from: number, end: number): 
 }
 
 function lineOf(start: number, end: number, first: Buffer, held: readonly Buffer[], heldBytes: number): Line {
-  if (heldBytes + first.length > LINE_BYTES_MAX)
-    return { offset: start, bytes: end - start, text: null, ended: true };
-  const whole = Buffer.concat([first, ...held]);
-  const ended = whole.at(-1) === NEWLINE;
-  return {
-    offset: start,
-    bytes: end - start,
-    text: whole.toString("utf8", 0, whole.length - (ended ? 1 : 0)),
-    ended,
-  };
+  const ended = (held.at(-1) ?? first).at(-1) === NEWLINE;
+  const length = heldBytes + first.length - (ended ? 1 : 0);
+  const text = length > LINE_BYTES_MAX ? null : Buffer.concat([first, ...held]).toString("utf8", 0, length);
+  return { offset: start, bytes: end - start, text, ended };
 }
 
 function joined(held: readonly Buffer[], heldBytes: number, last: Buffer): string | null {

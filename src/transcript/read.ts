@@ -9,9 +9,10 @@
 // Invariants
 //   R1. Nothing is skipped in silence: a line that cannot be read comes out as a Gap.
 //   R2. Cost follows what is read. Seeking a seq takes a number of reads that grows with the logarithm of
-//       the file, because seq grows along the file (E1).
-//   R3. A line that cannot be read is taken to be the entry that the next one continues, so that one bad
-//       line does not hide the conversation before it.
+//       the file, because seq grows along the file (E1). Only damage costs a look at the rest of the file.
+//   R3. One bad line does not hide the conversation before it. An entry that is not there is taken to have
+//       stood directly above the first one that continues it, and to have continued the line above itself.
+//   R4. One bad number does not hide what follows: a number that runs ahead of the one after it is wrong.
 
 import { Decoder, decodeLine } from "./codec.ts";
 import type { Entry, Gap, Header } from "./entry.ts";
@@ -31,28 +32,23 @@ export type Spans = readonly (readonly [first: number, last: number])[];
 /** Every line from a line's start to the end, also those that a rewind left behind. */
 export function* readForward(source: Source, from: number): Generator<Placed<Header | Entry | Gap>> {
   const decoder = new Decoder();
-  let expected: number | null = from === 0 ? 1 : null; // null: whatever comes first is right
+  let last: number | null = from === 0 ? 0 : null; // null: whatever comes first is right
+  let unread = 0; // how many entries the bad lines after `last` may have been
   for (const line of linesForward(source, from)) {
     const placed = decodePlaced(line, (text) => decoder.line(text));
-    if (placed.item.type === "session") {
-      expected = null; // A later generation of a transcript goes on where the earlier stopped.
-    } else if (placed.item.type === "gap") {
-      if (expected !== null) expected += 1; // The bad line was an entry (R3).
+    const { item } = placed;
+    if (item.type === "session") {
+      last = null; // A later generation of a transcript goes on where the earlier stopped.
+    } else if (item.type === "gap") {
+      unread += item.reason === "missing" ? Infinity : 1; // Blanks may have been any number of lines.
+    } else if (isOutOfLine(source, line, item.seq, last)) {
+      unread += 1;
+      yield gapAt(line, "wrong_seq");
+      continue;
     } else {
-      const { seq } = placed.item;
-      if (expected !== null && seq !== expected) {
-        yield {
-          ...placed,
-          item: {
-            type: "gap",
-            reason: seq > expected ? "missing" : "wrong_seq",
-            offset: line.offset,
-            bytes: 0,
-          },
-        };
-        if (seq < expected) continue; // A repeat: whoever reads has it already, and is told.
-      }
-      expected = seq + 1;
+      if (last !== null && item.seq > last + 1 + unread) yield gapAt({ ...line, bytes: 0 }, "missing");
+      last = item.seq;
+      unread = 0;
     }
     yield placed;
   }
@@ -66,50 +62,78 @@ export interface Upwards {
 
 /** The active path from its end to its start, newest first. Only for files of version 3, as ours all are. */
 export function* readPathBackward(source: Source, from?: Upwards): Generator<Placed<Entry | Gap>> {
-  const { to, wanted: first } = from ?? { to: source.size, wanted: "whatever comes" };
-  let wanted = first;
-  let adjacent = from === undefined; // the line we look at stands directly before the last one on the path
-  for (const line of linesBackward(source, to)) {
-    if (wanted === null || line.offset === 0) return; // the path has begun, or this is the header
-    const placed = decodePlaced(line, decodeLine);
-    const { item } = placed;
-    if (item.type === "gap") {
-      if (!adjacent) continue; // It belongs to a branch that was left.
-      wanted = "whatever comes"; // R3
-    } else if (wanted === "whatever comes" || item.id === wanted) {
-      wanted = item.parentId;
-      adjacent = true;
-    } else {
-      adjacent = false;
-      continue;
-    }
-    yield placed;
+  let at = from ?? { to: source.size, wanted: "whatever comes" };
+  while (at.wanted !== null) {
+    at = yield* climb(source, at);
+    if (at.wanted !== null && at.wanted !== "whatever comes") at = yield* leap(source, at.to, at.wanted);
   }
 }
 
-/** The byte at which the first entry with at least this seq begins; the source's size when there is none (R2). */
+/** Along lines that continue each other. Stops below the first that does not: a rewind, or damage. */
+function* climb(source: Source, { to, wanted }: Upwards): Generator<Placed<Entry | Gap>, Upwards> {
+  let next = wanted;
+  for (const line of linesBackward(source, to)) {
+    if (next === null) break; // The path has begun.
+    const placed = decodeOwn(line);
+    const { item } = placed;
+    const anything = next === "whatever comes";
+    if (item.type === "session" && anything) break;
+    if (item.type === "session" || (!anything && (item.type === "gap" || item.id !== next)))
+      return { to: line.offset + line.bytes, wanted: next };
+    if (item.type !== "gap") next = item.parentId;
+    yield { ...placed, item };
+  }
+  return { to: 0, wanted: next === "whatever comes" ? null : next };
+}
+
+/** To the line of an entry that stands further up; and when it stands nowhere, to where it must have stood (R3). */
+function* leap(source: Source, to: number, wanted: string): Generator<Placed<Gap>, Upwards> {
+  const name = JSON.stringify(wanted); // as it stands in a line: looking for it is quicker than decoding all
+  let child = to; // where the first entry begins that continues the wanted one
+  for (const line of linesBackward(source, to)) {
+    const entry = line.text?.includes(name) ? decodeLine(line.text) : "not_json";
+    if (typeof entry === "string") continue;
+    if (entry.id === wanted) return { to: line.offset + line.bytes, wanted };
+    if (entry.parentId === wanted) child = line.offset;
+  }
+  const above = linesBackward(source, child).next().value ?? null;
+  const isBad = above !== null && decodeOwn(above).item.type === "gap";
+  // A bad line tells of itself. Where there is none, the line has vanished without a trace.
+  if (!isBad) yield gapAt({ offset: child, bytes: 0 }, "missing");
+  return { to: child, wanted: "whatever comes" };
+}
+
+/**
+ * The byte at which the first entry with at least this seq begins; the source's size when there is none (R2).
+ * Only for files whose lines have numbers, as ours all do.
+ */
 export function seekSeq(source: Source, seq: number): number {
   let low = 0; // every entry before it has a smaller seq; always the start of a line
   let high = source.size; // entries that begin at or after it have this seq or a larger one
   while (high - low > SCAN_BYTES) {
     const middle = low + Math.floor((high - low) / 2);
-    const found = firstEntry(source, lineStartAfter(source, middle));
+    const found = firstEntry(source, lineStartAfter(source, middle), 0);
     if (found === null || found.item.seq >= seq) high = middle;
     else low = found.offset + found.bytes;
   }
-  for (const line of linesForward(source, low)) {
-    const entry = line.text === null ? null : decodeLine(line.text);
-    if (entry !== null && typeof entry !== "string" && entry.seq >= seq) return line.offset;
-  }
+  const found = firstEntry(source, low, seq);
+  if (found?.item.seq === seq) return found.offset;
+  if (found === null && highestBefore(source, source.size) < seq) return source.size;
+  // Numbers are missing, or one is wrong and led astray. The plain way is slow, and right.
+  for (const { item, offset } of readForward(source, 0))
+    if (item.type !== "gap" && item.type !== "session" && item.seq >= seq) return offset;
   return source.size;
 }
 
 /** Which seqs at or after `from` are on the active path. Reads the file once from its end, keeps only numbers. */
 export function pathSpans(source: Source, from: number): Spans {
   const spans: [number, number][] = [];
+  let below = 0; // how many in a row; a single one may be a wrong number (R4)
   for (const { item } of readPathBackward(source)) {
     if (item.type === "gap") continue;
-    if (item.seq < from) break;
+    below = item.seq < from ? below + 1 : 0;
+    if (below > 1) break;
+    if (below > 0) continue;
     const lowest = spans[0];
     // A gap in the numbers is a branch that was left, or a bad line; both are outside of every span.
     if (lowest && lowest[0] === item.seq + 1) lowest[0] = item.seq;
@@ -122,14 +146,42 @@ export function pathSpans(source: Source, from: number): Spans {
 const SCAN_BYTES = 16 * 1024;
 const PROBE_BYTES = 4 * 1024;
 
-function firstEntry(source: Source, from: number): Placed<Entry> | null {
+/** The first entry from a line's start on that has at least this seq. */
+function firstEntry(source: Source, from: number, seq: number): Placed<Entry> | null {
   for (const line of linesForward(source, from, PROBE_BYTES)) {
-    const entry = line.text === null ? null : decodeLine(line.text);
-    if (line.text !== null && entry !== null && typeof entry !== "string") {
-      return { item: entry, offset: line.offset, bytes: line.bytes, text: line.text };
+    const entry = line.text === null ? "too_long" : decodeLine(line.text);
+    if (typeof entry !== "string" && entry.seq >= seq) {
+      return { item: entry, offset: line.offset, bytes: line.bytes, text: line.text ?? "" };
     }
   }
   return null;
+}
+
+/** A repeat, which whoever reads has already, or a number that is wrong (R4). `last` null: nothing was read before. */
+function isOutOfLine(source: Source, line: Line, seq: number, last: number | null): boolean {
+  if (last !== null && seq <= last + 1) return seq <= last;
+  const next = firstEntry(source, line.offset + line.bytes, 0);
+  if (next === null || next.item.seq >= seq) return false;
+  return next.item.seq > (last ?? highestBefore(source, line.offset));
+}
+
+/** The larger seq of the last two entries before a line's end, one of which may be wrong; 0: there are none. */
+function highestBefore(source: Source, to: number): number {
+  const seqs: number[] = [];
+  for (const line of linesBackward(source, to)) {
+    const entry = line.text === null ? "too_long" : decodeLine(line.text);
+    if (typeof entry !== "string") seqs.push(entry.seq);
+    if (seqs.length === 2) break;
+  }
+  return Math.max(0, ...seqs);
+}
+
+/** A line of a file of version 3, wherever it stands: the first may be the header. */
+function decodeOwn(line: Line): Placed<Header | Entry | Gap> {
+  return decodePlaced<Header | Entry>(
+    line,
+    line.offset === 0 ? (text) => new Decoder().line(text) : decodeLine,
+  );
 }
 
 function decodePlaced<Item extends object>(
@@ -138,9 +190,13 @@ function decodePlaced<Item extends object>(
 ): Placed<Item | Gap> {
   const { offset, bytes } = line;
   const text = line.text ?? "";
-  const item = line.text === null ? "too_long" : decode(text);
+  const item = decode(text); // also of a line too long to be held: a decoder counts
   if (typeof item !== "string") return { item, offset, bytes, text };
+  if (line.text === null) return gapAt(line, "too_long");
   // A blank line is what recovery leaves where bytes had vanished.
-  const reason = item === "not_json" && text.trim() === "" ? "missing" : item;
+  return gapAt(line, item === "not_json" && text.trim() === "" ? "missing" : item);
+}
+
+function gapAt({ offset, bytes }: Pick<Line, "offset" | "bytes">, reason: Gap["reason"]): Placed<Gap> {
   return { item: { type: "gap", reason, offset, bytes }, offset, bytes, text: "" };
 }

@@ -1,5 +1,7 @@
 // What is too large for a line goes to the blob store before the entry is built: its head and tail stay, with
 // size and hash. So a finished answer is never refused, and a line stays a line that people can read.
+//
+// A blob holds a text as UTF-8, a picture as the bytes that its base64 stands for, and a call's arguments as JSON.
 
 import { BLOCK_BYTES_MAX, RESULT_BYTES_MAX } from "../limits.ts";
 import type { BlobName, Block, Message } from "./entry.ts";
@@ -35,13 +37,22 @@ async function spillBlock(block: Block, bytesMax: number, putBlob: PutBlob): Pro
       const spilled = await spillText(JSON.stringify(block.arguments), bytesMax, putBlob);
       return spilled ? { ...block, arguments: { spilled: spilled.text }, blob: spilled.blob } : block;
     }
-    case "image": {
-      if (block.data.length <= bytesMax) return block;
-      // A picture cut in two is no picture: readers that do not know blobs get words instead.
-      const blob = await putBlob(Buffer.from(block.data, "base64"));
-      return { type: "text", text: `[${block.mimeType} of ${blob.bytes} bytes, blob ${blob.sha256}]`, blob };
-    }
+    case "image":
+      return block.data.length > bytesMax ? await spillImage(block, putBlob) : block;
+    default:
+      return block; // A kind we do not know is kept as it came (E4).
   }
+}
+
+/** A picture cut in two is no picture: readers that do not know blobs get words instead. `mimeType` stays beside them. */
+async function spillImage(image: Extract<Block, { type: "image" }>, putBlob: PutBlob): Promise<Block> {
+  const { data, ...rest } = image;
+  const bytes = Buffer.from(data, "base64");
+  // What does not come back as it was is not the base64 of anything, and is kept as the text it is.
+  const isBase64 = bytes.toString("base64") === data;
+  const blob = await putBlob(isBase64 ? bytes : Buffer.from(data, "utf8"));
+  const what = isBase64 ? image.mimeType : `${image.mimeType}, not in base64,`;
+  return { ...rest, type: "text", text: `[${what} of ${blob.bytes} bytes, blob ${blob.sha256}]`, blob };
 }
 
 async function spillText(
@@ -53,11 +64,19 @@ async function spillText(
   const bytes = Buffer.from(text, "utf8");
   if (bytes.length <= bytesMax) return null;
   const blob = await putBlob(bytes);
-  const head = bytes.subarray(0, KEPT_BYTES).toString("utf8");
-  const tail = bytes.subarray(-KEPT_BYTES).toString("utf8");
-  const left = bytes.length - 2 * KEPT_BYTES;
+  const from = characterStart(bytes, KEPT_BYTES);
+  const to = characterStart(bytes, bytes.length - KEPT_BYTES);
+  const head = bytes.toString("utf8", 0, from);
+  const tail = bytes.toString("utf8", to);
   return {
-    text: `${head}\n[… ${left} bytes left out; all ${blob.bytes} are in blob ${blob.sha256} …]\n${tail}`,
+    text: `${head}\n[… ${to - from} bytes left out; all ${blob.bytes} are in blob ${blob.sha256} …]\n${tail}`,
     blob,
   };
+}
+
+/** Where the character begins that this byte belongs to, so that none is cut in two. */
+function characterStart(bytes: Buffer, at: number): number {
+  let start = at;
+  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+  return start;
 }

@@ -2,78 +2,33 @@
 //
 // What each system call means for the files below the root.
 //
-//   Owns:      the table of calls, and what they do to descriptors and offsets.
-//   Does not:  know names and inodes (files.ts), or who shares a table with whom (follow.ts).
+//   Owns:      the table of calls.
+//   Does not:  know names and inodes (files.ts), or whose descriptor a number is (flight.ts, follow.ts).
 //
 // Invariants
-//   C1. strace prints the path behind every descriptor. It must be what the table says, at each use. So a
-//       descriptor that came in a way not seen here is an error and not a silent gap.
-//   C2. A call that changes a file below the root and has no meaning here is an error.
-//   C3. close() acts when it begins, everything that returns a descriptor when it ends: in between, the number
+//   C1. A call that changes a file below the root and has no meaning here is an error.
+//   C2. close() acts when it begins, everything that returns a descriptor when it ends: in between, the number
 //       may already belong to another thread.
+//   C3. A write whose place the call does not say (append, implied offset) claims the whole file while it is under
+//       way, so that two of them at once are found out (F2) instead of put in some order.
 
-import { join } from "node:path";
-import type { Files, Inode, Span } from "./files.ts";
-import type { Call, Result } from "./line.ts";
+import { inodeAt, isOurs, must, openedAt, pathAt, type Flight, type Opened, type Where } from "./flight.ts";
+import type { Result } from "./line.ts";
 import { isSharedMemory } from "./operation.ts";
-
-/** What descriptors made from one another share. "said": standard output; "ignored": nothing is recorded of it. */
-export interface Opened {
-  readonly target: Inode | "said" | "ignored";
-  append: boolean;
-  offset: number;
-}
-
-export type Table = Map<number, { readonly opened: Opened; closeOnExec: boolean }>;
-
-export interface Flight {
-  readonly files: Files;
-  readonly thread: { table: Table; readonly place: { cwd: string } };
-  readonly span: Span;
-  readonly call: Call;
-}
 
 /** Runs when the call begins. What it returns runs when the call has succeeded. */
 type Begin = (flight: Flight) => ((result: Result) => void) | null;
 
-/** An assertion that puts the call into words only when it fails: it stands in the way of every line. */
-function must(call: Call, condition: boolean, belief: string): asserts condition {
-  if (!condition) throw new Error(`assertion failed: ${belief}: ${call}`);
-}
+const FIRST: Where = { path: 0, from: null };
+const SECOND: Where = { path: 1, from: null };
+const FIRST_AT: Where = { path: 1, from: 0 };
+const SECOND_AT: Where = { path: 3, from: 2 };
 
-/** The path argument `index`, seen from the directory in argument `from` (null: from the working directory). */
-function pathAt({ files, thread, call }: Flight, index: number, from: number | null): string {
-  const path = call.path(index);
-  const base = from === null ? thread.place.cwd : (call.descriptor(from).path ?? "/");
-  const whole = path.startsWith("/") ? join(path) : join(base, path);
-  return files.real(whole.length > 1 && whole.endsWith("/") ? whole.slice(0, -1) : whole);
-}
-
-/** What stands behind the descriptor in argument `index`; null: nothing of ours. */
-function openedAt({ files, thread, call }: Flight, index: number): Opened | null {
-  const seen = call.descriptor(index);
-  const opened = thread.table.get(seen.number)?.opened ?? null;
-  const inside = seen.path !== null && files.has(seen.path) && !isSharedMemory(seen.path);
-  if (opened === null) {
-    must(call, !inside, `the trace shows where ${seen.path} was opened (C1)`);
-  } else if (typeof opened.target !== "string") {
-    const same = inside && (seen.deleted || files.at(seen.path) === opened.target || files.renaming);
-    must(call, same, `descriptor ${seen.number} is ${files.pathOf(opened.target)} (C1)`);
-  }
-  return opened;
-}
-
-/** The same, when it is a file or directory below the root. */
-function inodeAt(flight: Flight, index: number): Inode | null {
-  const target = openedAt(flight, index)?.target ?? "ignored";
-  return typeof target === "string" ? null : target;
-}
-
-function open(index: number, from: number | null): Begin {
+function open(where: Where): Begin {
   return (flight) => {
     const { files, thread, span, call } = flight;
-    const asked = pathAt(flight, index, from);
-    const flags = call.name === "creat" ? "O_CREAT|O_TRUNC" : call.text(index + 1);
+    const asked = pathAt(flight, where);
+    const flags = call.name === "creat" ? "O_CREAT|O_TRUNC" : call.text(where.path + 1);
     const has = (flag: string): boolean => new RegExp(`\\b${flag}\\b`).test(flags);
     if (has("O_CREAT") && files.has(asked)) files.claim(span, asked, "shared");
     return (result) => {
@@ -86,9 +41,10 @@ function open(index: number, from: number | null): Begin {
         thread.table.set(result.value, { opened, closeOnExec: has("O_CLOEXEC") });
       };
       if (isSharedMemory(path)) return hold("ignored");
-      must(call, !/O_TMPFILE|O_SYNC|O_DSYNC/.test(flags), "no file is opened like this (C2)");
+      must(call, !/O_TMPFILE|O_SYNC|O_DSYNC/.test(flags), "no file is opened like this (C1)");
       const known = files.at(path);
-      must(call, known !== null || has("O_CREAT"), `${path} is known, or new (C2)`);
+      must(call, known !== null || has("O_CREAT"), `${path} is known, or new (C1)`);
+      must(call, known === null || !(has("O_CREAT") && has("O_EXCL")), `${path} is new (C1)`);
       if (known !== null && has("O_TRUNC")) files.truncate(span, known, 0);
       hold(known ?? files.create(span, path, "create"));
     };
@@ -106,7 +62,7 @@ function write(offset: number | null): Begin {
       return ({ value }) =>
         files.emit(span, { op: "said", bytes: bytes.subarray(0, value) }, "standard output");
 
-    must(call, call.name !== "pwritev2" || call.text(4) === "0", "no write has flags (C2)");
+    must(call, call.name !== "pwritev2" || call.text(4) === "0", "no write has flags (C1)");
     const inode = opened.target;
     const given = offset === null ? -1 : call.number(offset);
     // O_APPEND wins over any offset given: so it is on Linux.
@@ -133,7 +89,7 @@ function copy(from: { fd: number; at: number }, to: { fd: number; at: number | n
       const offset = start >= 0 ? start : (source?.offset ?? 0);
       if (source !== null && !(start >= 0)) source.offset += value;
       if (sink === null || typeof sink.target === "string") return;
-      must(call, source !== null && typeof source.target !== "string", "bytes come from below the root (C2)");
+      must(call, source !== null && typeof source.target !== "string", "bytes come from below the root (C1)");
       const at = sink.append ? sink.target.size : given >= 0 ? given : sink.offset;
       const bytes = files.contentOf(source.target).subarray(offset, offset + value);
       files.write(span, sink.target, { offset: at, bytes });
@@ -144,8 +100,10 @@ function copy(from: { fd: number; at: number }, to: { fd: number; at: number | n
 
 const resize: Begin = (flight) => {
   const { files, span, call } = flight;
-  const inode = call.name === "truncate" ? files.at(pathAt(flight, 0, null)) : inodeAt(flight, 0);
-  if (inode === null) return null;
+  const path = call.name === "truncate" ? pathAt(flight, FIRST) : null;
+  if (path !== null && !isOurs(flight, path)) return null;
+  const inode = path === null ? inodeAt(flight, 0) : files.at(path);
+  if (inode === null) return path === null ? null : () => must(call, false, `${path} is known (C1)`);
   files.claim(span, inode, "whole");
   return () => files.truncate(span, inode, call.number(1));
 };
@@ -157,7 +115,7 @@ const allocate: Begin = (flight) => {
   files.claim(span, inode, "whole");
   return () => {
     if (call.text(1) === "FALLOC_FL_KEEP_SIZE") return; // room only: nothing a reader could see
-    must(call, call.text(1) === "0", "fallocate only makes files longer (C2)");
+    must(call, call.text(1) === "0", "fallocate only makes files longer (C1)");
     files.truncate(span, inode, Math.max(inode.size, call.number(2) + call.number(3)));
   };
 };
@@ -168,46 +126,51 @@ const sync: Begin = (flight) => {
   return () => flight.files.emit(flight.span, { op: "sync", inode: inode.id }, flight.files.pathOf(inode));
 };
 
-function rename(from: number, fromDirectory: number | null, to: number, toDirectory: number | null): Begin {
+/** rename and link. */
+function rename(from: Where, to: Where): Begin {
   return (flight) => {
     const { files, span, call } = flight;
-    const [old, path] = [pathAt(flight, from, fromDirectory), pathAt(flight, to, toDirectory)];
+    const [old, path] = [pathAt(flight, from), pathAt(flight, to)];
     if (!files.has(old) && !files.has(path)) return null;
     files.claim(span, old, "whole");
     files.claim(span, path, "whole");
     return () => {
-      must(call, files.has(old) && files.has(path), "no name crosses the border of the root (C2)");
+      must(call, files.has(old) && files.has(path), "no name crosses the border of the root (C1)");
       if (call.name.startsWith("link")) return files.link(span, files.known(old), path);
-      must(call, !call.toString().includes("RENAME_EXCHANGE"), "names are not exchanged (C2)");
+      const exchange = call.name === "renameat2" && call.text(4).includes("RENAME_EXCHANGE");
+      must(call, !exchange, "names are not exchanged (C1)");
       files.rename(span, old, path);
     };
   };
 }
 
 /** mkdir, unlink, rmdir. */
-function name(op: "mkdir" | "unlink" | "rmdir", index: number, from: number | null): Begin {
+function name(op: "mkdir" | "unlink" | "rmdir", where: Where): Begin {
   return (flight) => {
     const { files, span, call } = flight;
-    const path = pathAt(flight, index, from);
+    const path = pathAt(flight, where);
     if (!files.has(path) || (op === "unlink" && isSharedMemory(path))) return null;
     files.claim(span, path, op === "mkdir" ? "shared" : "whole");
+    const directory = call.name === "unlinkat" && call.text(2).includes("AT_REMOVEDIR");
     return () => {
       if (op === "mkdir") files.create(span, path, op);
-      else
-        files.remove(
-          span,
-          path,
-          call.name === "unlinkat" && call.text(2).includes("AT_REMOVEDIR") ? "rmdir" : op,
-        );
+      else files.remove(span, path, directory ? "rmdir" : op);
     };
   };
 }
+
+/** A read moves the offset at which the next write goes. Reads at an offset of their own are not traced. */
+const read: Begin = (flight) => {
+  const opened = openedAt(flight, 0);
+  return opened === null ? null : ({ value }) => void (opened.offset += value);
+};
 
 const duplicate: Begin = ({ thread, call }) => {
   const held = thread.table.get(call.descriptor(0).number);
   return ({ value }) => {
     thread.table.delete(value);
-    const closeOnExec = /CLOEXEC/.test(call.toString());
+    const flags = call.name === "fcntl" ? call.text(1) : call.name === "dup3" ? call.text(2) : "";
+    const closeOnExec = flags.includes("CLOEXEC");
     if (held !== undefined) thread.table.set(value, { opened: held.opened, closeOnExec });
   };
 };
@@ -223,7 +186,7 @@ const control: Begin = (flight) => {
     if (command === "F_SETFL") held.opened.append = call.text(2).includes("O_APPEND");
     if (command === "FIOCLEX") held.closeOnExec = true;
     else if (call.name === "ioctl" && typeof held.opened.target !== "string")
-      throw new Error(`no ioctl is used on a file (C2): ${call}`);
+      throw new Error(`no ioctl is used on a file (C1): ${call}`);
   };
 };
 
@@ -242,7 +205,7 @@ function refused(touches: (flight: Flight) => boolean): Begin {
   return (flight) => {
     if (!touches(flight)) return null;
     return () => {
-      throw new Error(`the trace cannot tell what this does (C2): ${flight.call}`);
+      throw new Error(`the trace cannot tell what this does (C1): ${flight.call}`);
     };
   };
 }
@@ -250,12 +213,12 @@ function refused(touches: (flight: Flight) => boolean): Begin {
 const ignored: Begin = () => null;
 
 export const CALLS: Readonly<Record<string, Begin>> = {
-  open: open(0, null),
-  creat: open(0, null),
-  openat: open(1, 0),
-  openat2: open(1, 0),
+  open: open(FIRST),
+  creat: open(FIRST),
+  openat: open(FIRST_AT),
+  openat2: open(FIRST_AT),
   close: ({ thread, call }) => {
-    thread.table.delete(call.descriptor(0).number); // C3
+    thread.table.delete(call.descriptor(0).number); // C2
     return null;
   },
   close_range: closeRange,
@@ -268,15 +231,8 @@ export const CALLS: Readonly<Record<string, Begin>> = {
     const opened = openedAt(flight, 0);
     return opened === null ? null : ({ value }) => void (opened.offset = value);
   },
-  // A read moves the offset at which the next write goes. Reads at an offset of their own are not traced.
-  read: (flight) => {
-    const opened = openedAt(flight, 0);
-    return opened === null ? null : ({ value }) => void (opened.offset += value);
-  },
-  readv: (flight) => {
-    const opened = openedAt(flight, 0);
-    return opened === null ? null : ({ value }) => void (opened.offset += value);
-  },
+  read,
+  readv: read,
   write: write(null),
   writev: write(null),
   pwrite64: write(3),
@@ -290,18 +246,18 @@ export const CALLS: Readonly<Record<string, Begin>> = {
   fsync: sync,
   fdatasync: sync, // differs from fsync only in the times of the file, which nobody models
   sync_file_range: ignored, // promises nothing: the disk's own cache and the file's size are left out
-  rename: rename(0, null, 1, null),
-  renameat: rename(1, 0, 3, 2),
-  renameat2: rename(1, 0, 3, 2),
-  link: rename(0, null, 1, null),
-  linkat: rename(1, 0, 3, 2),
-  mkdir: name("mkdir", 0, null),
-  mkdirat: name("mkdir", 1, 0),
-  unlink: name("unlink", 0, null),
-  unlinkat: name("unlink", 1, 0),
-  rmdir: name("rmdir", 0, null),
+  rename: rename(FIRST, SECOND),
+  renameat: rename(FIRST_AT, SECOND_AT),
+  renameat2: rename(FIRST_AT, SECOND_AT),
+  link: rename(FIRST, SECOND),
+  linkat: rename(FIRST_AT, SECOND_AT),
+  mkdir: name("mkdir", FIRST),
+  mkdirat: name("mkdir", FIRST_AT),
+  unlink: name("unlink", FIRST),
+  unlinkat: name("unlink", FIRST_AT),
+  rmdir: name("rmdir", FIRST),
   chdir: (flight) => {
-    const path = pathAt(flight, 0, null);
+    const path = pathAt(flight, FIRST);
     return () => void (flight.thread.place.cwd = path);
   },
   fchdir: ({ thread, call }) => {
@@ -317,10 +273,10 @@ export const CALLS: Readonly<Record<string, Begin>> = {
   fork: ignored,
   vfork: ignored,
 
-  symlink: refused((flight) => flight.files.has(pathAt(flight, 1, null))),
-  symlinkat: refused((flight) => flight.files.has(pathAt(flight, 2, 1))),
-  mknod: refused((flight) => flight.files.has(pathAt(flight, 0, null))),
-  mknodat: refused((flight) => flight.files.has(pathAt(flight, 1, 0))),
+  symlink: refused((flight) => flight.files.has(pathAt(flight, SECOND))),
+  symlinkat: refused((flight) => flight.files.has(pathAt(flight, { path: 2, from: 1 }))),
+  mknod: refused((flight) => flight.files.has(pathAt(flight, FIRST))),
+  mknodat: refused((flight) => flight.files.has(pathAt(flight, FIRST_AT))),
   splice: refused((flight) => inodeAt(flight, 2) !== null),
   mmap: refused((flight) => {
     const { call } = flight;

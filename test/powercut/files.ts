@@ -3,7 +3,7 @@
 // The files below the root as the traced program sees them, and the list of what was done to them.
 //
 //   Owns:      which name stands for which inode, how long each file is, the operations found so far.
-//   Does not:  read strace's text (line.ts), know processes and descriptors (calls.ts), or lose anything (disk.ts).
+//   Does not:  read strace's text (line.ts), know processes and descriptors (flight.ts), or lose anything (disk.ts).
 //
 // Invariants
 //   F1. An inode is a number for life; names come and go.

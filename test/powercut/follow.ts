@@ -6,17 +6,16 @@
 //   Does not:  know what a call means (calls.ts).
 //
 // Invariants
-//   W1. Threads share one table of descriptors; a forked process has a copy. Descriptors made from one another
+//   O1. Threads share one table of descriptors; a forked process has a copy. Descriptors made from one another
 //       share an offset, also across processes.
-//   W2. A new thread may show before the clone() that made it returns. It belongs to the clone that is under way;
+//   O2. A new thread may show before the clone() that made it returns. It belongs to the clone that is under way;
 //       if there are several that would give it different tables, that is an error.
 
 import { assert } from "../../src/base/assert.ts";
-import { CALLS, type Flight } from "./calls.ts";
+import { CALLS } from "./calls.ts";
 import type { Files } from "./files.ts";
+import type { Flight, Thread } from "./flight.ts";
 import { parseLine, type Call, type Result } from "./line.ts";
-
-type Thread = Flight["thread"];
 
 interface Underway extends Flight {
   readonly finish: ((result: Result) => void) | null;
@@ -88,16 +87,16 @@ export class Follower {
   #adopted(pid: number): Thread {
     const clones = [...this.#underway.values()].filter((flight) => CLONES.has(flight.call.name));
     const [one, ...others] = clones.map(childOf);
-    assert(one !== undefined, `${pid} was made by a clone that is under way (W2)`);
+    assert(one !== undefined, `${pid} was made by a clone that is under way (O2)`);
     assert(
       others.every((other) => other.table === one.table),
-      `only one clone can have made ${pid} (W2)`,
+      `only one clone can have made ${pid} (O2)`,
     );
     return one;
   }
 }
 
-/** What the thread made by a clone starts with (W1). */
+/** What the thread made by a clone starts with (O1). */
 function childOf({ thread, call }: Flight): Thread {
   const shares = call.toString();
   return {

@@ -30,7 +30,7 @@ export type Line =
 export function parseLine(line: Buffer): Line | null {
   const space = line.indexOf(" ");
   const pid = Number(line.toString("latin1", 0, space));
-  assert(space > 0 && Number.isSafeInteger(pid), `a line begins with a process: ${show(line)}`);
+  if (!Number.isSafeInteger(pid)) throw new Error(`no process begins this line: ${show(line)}`);
   let start = space;
   while (line[start] === 0x20) start += 1;
 
@@ -40,7 +40,7 @@ export function parseLine(line: Buffer): Line | null {
   if (mark === "<...") return { kind: "resumed", pid, result: parseResult(line) };
 
   const bracket = line.indexOf("(", start);
-  assert(bracket > start, `a line names a call: ${show(line)}`);
+  if (bracket < 0) throw new Error(`no call is in this line: ${show(line)}`);
   const name = line.toString("latin1", start, bracket);
   const unfinished = line.subarray(-UNFINISHED.length).equals(UNFINISHED);
   const end = unfinished ? line.length - UNFINISHED.length : line.lastIndexOf(" = ");

@@ -6,8 +6,8 @@
 //   Does not:  know what is in a file (disk.ts), or choose what is lost (loss.ts).
 //
 // Invariants
-//   N1. A change is durable after an fsync of its directory, and by nothing else; an fsync of the file is none of
-//       its business. A rename between directories belongs to the one that gets the name.
+//   N1. A change is durable after an fsync of its directory; an fsync of the file does nothing for its name. A
+//       rename between directories belongs to the one that gets the name: a sync of the other is not enough.
 //   N2. A rename happens whole or not at all. Where dropping or keeping another change alone would give a file both
 //       names or neither, the two go together (`with`), or one waits for the other (`needs`).
 //   N3. Directories are known by inode, so what is synced in a directory that was itself lost is gone with it.
@@ -132,15 +132,14 @@ export class Names {
   }
 
   /**
-   * Renames that must not be lost when this is kept (N2). One brought the file to the name it now leaves: without
-   * it the file would also keep the name before. Others took a file away from a name this one changes: without
+   * What must not be lost when this is kept (N2). One change brought the file to the name it now leaves: without
+   * it the file would also keep the name before. Renames took a file away from a name this one changes: without
    * them that file would have no name at all.
    */
   #companions(operation: NameOperation, slots: readonly Slot[]): Change[] {
     const found = slots.map((slot) => this.#left.get(keyOf(slot)));
     const brought = operation.op === "rename" ? this.#latest.get(keyOf(operation.from)) : undefined;
-    if (brought?.operation.op === "rename" && brought.operation.inode === operation.inode)
-      found.push(brought);
+    if (brought?.operation.inode === operation.inode) found.push(brought);
     return found.filter((change) => change !== undefined && !change.durable) as Change[];
   }
 
@@ -158,14 +157,19 @@ export class Names {
       }
     }
     const gone =
-      operation.op === "rename" ? operation.replaced : operation.op === "rmdir" ? operation.inode : null;
-    if (gone === null || !this.isDirectory(gone)) return needs;
-    return needs.concat(
-      this.#pending.filter(
-        ({ operation: older }) =>
-          older.op === "rename" && older.from.directory === gone && older.to.directory !== gone,
-      ),
-    );
+      operation.op === "rename" ? operation.replaced : isRemoval(operation) ? operation.inode : null;
+    if (gone !== null && this.isDirectory(gone)) needs.push(...this.#departures(gone));
+    return needs;
+  }
+
+  /** Renames out of a directory, and out of those that were removed from it. */
+  #departures(directory: number): Change[] {
+    return this.#pending.flatMap((change) => {
+      const { operation } = change;
+      if (operation.op === "rename")
+        return operation.from.directory === directory && operation.to.directory !== directory ? change : [];
+      return operation.op === "rmdir" && operation.at.directory === directory ? change.needs : [];
+    });
   }
 }
 

@@ -4,8 +4,8 @@
 // from one file to another and two files can have had the same name. `path` is the name at that moment, for
 // people; the disk model does not read it.
 //
-// An operation is a span, not an instant. `begun` and `done` count lines of the trace, and every one of them
-// is different. A sync is worth something only for what was done before it began.
+// An operation is a span, not an instant. `begun` and `done` are lines of the trace, and no two calls share a
+// line. A sync is worth something only for what was done before it began.
 
 /** A directory as a flat list, parents before children. null: a directory; bytes: a file. */
 export type Tree = ReadonlyMap<string, Uint8Array | null>;

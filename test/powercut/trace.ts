@@ -3,7 +3,7 @@
 // Runs a program under strace and gives back what it did to the files below one directory.
 //
 //   Owns:      strace's command line, the scratch directory of a run.
-//   Does not:  interpret the trace (line.ts, follow.ts, calls.ts, files.ts).
+//   Does not:  interpret the trace (follow.ts and what it uses).
 //
 // Invariants
 //   T1. All or nothing: a recording is complete, or record() throws. A program that fails has none either.
@@ -15,13 +15,16 @@ import { spawn } from "node:child_process";
 import { createReadStream } from "node:fs";
 import { mkdtemp, open, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
+import { assert } from "../../src/base/assert.ts";
 import { Files } from "./files.ts";
 import { Follower } from "./follow.ts";
 import { CALLS } from "./calls.ts";
 import { Lines } from "./line.ts";
 import type { Recording } from "./operation.ts";
 import { readTree } from "./tree.ts";
+
+const TRACER = "strace";
 
 /** Bytes of one write that are traced whole. A longer one is an error, and it would be a strange one. */
 const STRING_BYTES_MAX = 70_000_000;
@@ -44,6 +47,7 @@ export interface Program {
 
 /** Runs the program to its end. What it writes to standard output is in the recording, as `said`. */
 export async function record(program: Program): Promise<Recording> {
+  assert(isAbsolute(program.root) && !program.root.endsWith("/"), "the root is given as a whole path");
   const real = await realpath(program.root);
   const files = new Files({ real, given: program.root }, await readTree(real));
   const scratch = await mkdtemp(join(tmpdir(), "powercut-trace-"));
@@ -84,6 +88,7 @@ async function runTraced(program: Program, trace: string, said: string): Promise
   const names = Object.keys(CALLS).map((name) => `?${name}`);
   const command = [
     "--follow-forks",
+    "--interruptible=waiting", // when it is ended, it ends the program too
     "--quiet=attach,personality",
     "--decode-fds=path",
     "--strings-in-hex=all",
@@ -97,13 +102,15 @@ async function runTraced(program: Program, trace: string, said: string): Promise
     ...program.args,
   ];
   const output = await open(said, "w");
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  let hangs: NodeJS.Timeout | undefined;
   try {
-    const { promise, resolve } = Promise.withResolvers<string | null>();
-    const child = spawn("strace", command, {
+    const child = spawn(TRACER, command, {
       env: { ...process.env, ...program.env, UV_USE_IO_URING: "0" },
       stdio: ["ignore", output.fd, "pipe"],
-      timeout: PROGRAM_MS_MAX,
     });
+    // Not spawn's own timeout: its timer outlives a command that could not be started.
+    hangs = setTimeout(() => child.kill(), PROGRAM_MS_MAX);
     let complaint = "";
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       complaint = (complaint + text).slice(-COMPLAINT_CHARS_MAX);
@@ -114,6 +121,7 @@ async function runTraced(program: Program, trace: string, said: string): Promise
     );
     return await promise;
   } finally {
+    clearTimeout(hangs);
     await output.close();
   }
 }

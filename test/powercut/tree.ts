@@ -1,6 +1,6 @@
 // A directory between the disk and memory.
 
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { assert } from "../../src/base/assert.ts";
 import { isSharedMemory, type Tree } from "./operation.ts";
@@ -16,7 +16,7 @@ async function readInto(tree: Map<string, Uint8Array | null>, root: string, belo
   const found = await readdir(join(root, below), { withFileTypes: true });
   for (const { name } of found.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(below, name);
-    const about = await stat(join(root, path));
+    const about = await lstat(join(root, path));
     if (about.isDirectory()) {
       tree.set(path, null);
       await readInto(tree, root, path);

@@ -33,7 +33,7 @@ import type { Changed, Posted, Receipt } from "../store.ts";
 import { isTranscriptId, transcriptPath, type Paths } from "./paths.ts";
 import type { Rows } from "./rows.ts";
 import type { Numbered, Tables, Twin } from "./tables.ts";
-import type { Lines, WireChange, WireCommit } from "./wire.ts";
+import type { Lines, Results, WireChange, WireCommit } from "./wire.ts";
 
 export interface FileWrite {
   readonly path: string;
@@ -288,7 +288,7 @@ export class Group {
 }
 
 export interface Applied {
-  readonly results: readonly (readonly [id: number, result: Receipt | FaultWords])[];
+  readonly results: Results;
   readonly writes: readonly FileWrite[];
   /** Transcript files whose sessions are gone. */
   readonly erased: readonly string[];

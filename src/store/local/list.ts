@@ -6,6 +6,7 @@ import { PAGE_ROWS_MAX, PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Page, SessionQuery } from "../store.ts";
 import { cursorTo, placeFrom } from "./cursor.ts";
+import { ROW, unpackRow } from "./row.ts";
 
 /** In the order of how few sessions they leave, as a rule. */
 const EXACT = ["parent", "label", "state", "kind", "agent"] as const;
@@ -44,7 +45,7 @@ function byTime(database: DatabaseSync, query: SessionQuery, { limit, place }: W
   }
   const where = sure.length > 0 ? `WHERE ${sure.join(" AND ")}` : "";
   const scan = others.length > 0 || query.updatedSinceMs !== undefined ? PAGE_SCAN_ROWS_MAX : limit + 1;
-  const sql = `SELECT n, fresh AS at, body FROM sessions ${where} ORDER BY fresh DESC, n DESC LIMIT ${scan}`;
+  const sql = `SELECT n, fresh AS at, ${ROW} FROM sessions ${where} ORDER BY fresh DESC, n DESC LIMIT ${scan}`;
   return pageFrom(database.prepare(sql).iterate(...values), { limit, scan }, (row) => matches(row, query));
 }
 
@@ -60,7 +61,7 @@ function byTitle(database: DatabaseSync, query: SessionQuery, { limit, place }: 
     EXACT.some((name) => query[name] !== undefined) || query.updatedSinceMs !== undefined
       ? PAGE_SCAN_ROWS_MAX
       : limit + 1;
-  const sql = `SELECT n, title AS at, body FROM sessions WHERE ${sure.join(" AND ")} ORDER BY title, n LIMIT ${scan}`;
+  const sql = `SELECT n, title AS at, ${ROW} FROM sessions WHERE ${sure.join(" AND ")} ORDER BY title, n LIMIT ${scan}`;
   return pageFrom(database.prepare(sql).iterate(...values), { limit, scan }, (row) => matches(row, query));
 }
 
@@ -83,11 +84,11 @@ function pageFrom(
   const rows: Session[] = [];
   let looked = 0;
   let last: Place | null = null;
-  for (const { n, at, body } of found) {
+  for (const { n, at, ...columns } of found) {
     if (rows.length === bounds.limit) return { rows, next: last === null ? null : cursorTo(last) };
     looked += 1;
     last = [at as string | number, Number(n)];
-    const row = JSON.parse(String(body)) as Session;
+    const row = unpackRow(columns);
     if (wanted(row)) rows.push(row);
   }
   return { rows, next: looked === bounds.scan && last !== null ? cursorTo(last) : null };

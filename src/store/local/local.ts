@@ -33,6 +33,7 @@ import {
   bytesOf,
   encodeChange,
   type FromWriter,
+  type Results,
   type ToWriter,
   type WireChange,
   type WireCommit,
@@ -162,7 +163,7 @@ export class LocalStore implements S.Store {
   #hearWriter(message: FromWriter): void {
     switch (message.say) {
       case "done":
-        for (const [id, result] of message.results) this.#settle(id, result);
+        for (const [id, result] of JSON.parse(message.results) as Results) this.#settle(id, result);
         this.#search.post({ do: "look" });
         for (const listener of this.#listeners) listener();
         break;

@@ -7,9 +7,11 @@
 // Invariants
 //   O1. The lock is held before any other file of the home is opened, and let go after all are closed.
 
-import { mkdirSync, statfsSync } from "node:fs";
+import { mkdirSync, rmSync, statfsSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
+import { syncDirectory } from "./files.ts";
 import type { Paths } from "./paths.ts";
 
 export interface Owner {
@@ -20,7 +22,7 @@ export interface Owner {
 
 export function takeHome(paths: Paths, nowMs: number): Owner {
   const warning = lookAt(paths.home);
-  const database = open(paths.owner);
+  const database = openOwner(paths.owner);
   try {
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("CREATE TABLE IF NOT EXISTS owner (one INTEGER PRIMARY KEY, pid INTEGER, started TEXT)");
@@ -74,10 +76,26 @@ export function judgeFilesystem(magic: number, home: string): string | null {
 
 function lookAt(home: string): string | null {
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    const made = mkdirSync(home, { recursive: true, mode: 0o700 });
+    // A new home's name, and those of new directories above it, must survive a power cut too.
+    for (let at = home; made !== undefined && at.length >= made.length; at = dirname(at)) syncDirectory(dirname(at));
     return judgeFilesystem(statfsSync(home).type, home);
   } catch (error) {
     throw asHomeFault(error, home);
+  }
+}
+
+/** A power cut while it was being made can leave a file that is no database. Nothing in it is worth keeping. */
+function openOwner(path: string): DatabaseSync {
+  const database = open(path);
+  try {
+    database.exec("PRAGMA journal_mode = WAL");
+    return database;
+  } catch (error) {
+    database.close();
+    if (!isDamaged(error)) throw asHomeFault(error, path);
+    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${suffix}`, { force: true });
+    return open(path);
   }
 }
 
@@ -98,8 +116,18 @@ function nameOfOwner(database: DatabaseSync): string {
   }
 }
 
+/** SQLITE_BUSY. */
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
+  return primaryCode(error) === 5;
+}
+
+/** SQLITE_CORRUPT, SQLITE_NOTADB. */
+export function isDamaged(error: unknown): boolean {
+  return primaryCode(error) === 11 || primaryCode(error) === 26;
+}
+
+function primaryCode(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
 
 function asHomeFault(error: unknown, path: string): Fault {

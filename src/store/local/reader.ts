@@ -16,6 +16,7 @@ import { cursorTo, placeFrom } from "./cursor.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
 import { listSessions } from "./list.ts";
 import { pathsIn, type Paths } from "./paths.ts";
+import { ROW, unpackRow } from "./row.ts";
 import { tune } from "./schema.ts";
 import { snapshot } from "./spliced.ts";
 
@@ -81,8 +82,8 @@ class Reader {
   }
 
   #session(key: SessionKey): Session | null {
-    const found = this.#database.prepare("SELECT body FROM sessions WHERE key = ?").get(key);
-    return found ? (JSON.parse(String(found["body"])) as Session) : null;
+    const found = this.#database.prepare(`SELECT ${ROW} FROM sessions WHERE key = ?`).get(key);
+    return found ? unpackRow(found) : null;
   }
 
   #entries(ask: Questions["entries"]["ask"]): HistoryPage {

@@ -7,9 +7,9 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
-import type { Session } from "../../sessions/session.ts";
 import { syncDirectory, isMissing, type TranscriptFiles } from "./files.ts";
 import { blobPath, transcriptPath, type Paths } from "./paths.ts";
+import { ROW, unpackRow } from "./row.ts";
 import type { Intent } from "./tables.ts";
 
 /** Writes every journalled line into its file again, and what stands beyond goes aside. Returns how many transcripts it was. */
@@ -17,7 +17,7 @@ export function replayJournal(database: DatabaseSync, files: TranscriptFiles, pa
   const sessions = database
     .prepare("SELECT session FROM journal_a UNION SELECT session FROM journal_b")
     .all();
-  const rowOf = database.prepare("SELECT body FROM sessions WHERE n = ?");
+  const rowOf = database.prepare(`SELECT ${ROW} FROM sessions WHERE n = ?`);
   const linesOf = database.prepare(
     "SELECT offset, lines FROM journal_a WHERE session = ?1 UNION ALL SELECT offset, lines FROM journal_b WHERE session = ?1 ORDER BY offset",
   );
@@ -28,7 +28,7 @@ export function replayJournal(database: DatabaseSync, files: TranscriptFiles, pa
         "damaged",
         `the journal has lines of session number ${String(session)}, which has no row`,
       );
-    const row = JSON.parse(String(found["body"])) as Session;
+    const row = unpackRow(found);
     const lines = linesOf.all(Number(session));
     const first = Number(lines[0]?.["offset"] ?? 0);
     const bytes = Buffer.concat(lines.map((each) => each["lines"] as Uint8Array));

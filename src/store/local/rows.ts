@@ -9,7 +9,8 @@ import { assert } from "../../base/assert.ts";
 import { Fault } from "../../base/fault.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import { columnsOf, type Numbered, type Tables } from "./tables.ts";
+import { columnsOf } from "./row.ts";
+import type { Numbered, Tables } from "./tables.ts";
 
 /** Rows of about 1 KiB each. */
 const HELD_MAX = 8_192;
@@ -70,7 +71,7 @@ export class Rows {
   }
 
   undo(): void {
-    for (const [key, held] of this.#undo.reverse()) {
+    for (const [key, held] of this.#undo.toReversed()) {
       if (held === null) this.#held.delete(key);
       else this.#held.set(key, held);
       if (held === null || held.row === held.stored) this.#dirty.delete(key);

@@ -6,8 +6,11 @@
 //
 // The journal has a twin: one takes new lines while the other's lines are being synced into their files.
 
-import type { DatabaseSync } from "node:sqlite";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
+import { syncDirectory } from "./files.ts";
+import type { Paths } from "./paths.ts";
 
 const VERSION_1 = `
   CREATE TABLE sessions (
@@ -98,6 +101,22 @@ export function climb(database: DatabaseSync, ladder: readonly string[], path: s
   for (const step of ladder.slice(version)) database.exec(step);
   database.exec(`PRAGMA user_version = ${ladder.length}`);
   database.exec("COMMIT");
+}
+
+/**
+ * Makes a database that is not there yet. It gets its name when it is whole: a power cut in between leaves
+ * nothing that could be taken for a damaged one.
+ */
+export function createState(paths: Paths): void {
+  if (existsSync(paths.state)) return;
+  const unfinished = `${paths.state}.unfinished`;
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${unfinished}${suffix}`, { force: true });
+  const database = new DatabaseSync(unfinished);
+  tune(database, "write");
+  climb(database, LADDER, unfinished);
+  database.close(); // folds the log back, synced
+  renameSync(unfinished, paths.state);
+  syncDirectory(paths.home);
 }
 
 export function versionOf(database: DatabaseSync): number {

@@ -16,6 +16,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import { textOf } from "../../transcript/entry.ts";
 import { readForward, seekSeq } from "../../transcript/read.ts";
 import type { Changed, Hits, SearchQuery } from "../store.ts";
+import { isDamaged } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { tune } from "./schema.ts";
 import { snapshot } from "./spliced.ts";
@@ -224,8 +225,7 @@ function openIndex(path: string): DatabaseSync {
   try {
     return prepared(path);
   } catch (error) {
-    const errcode = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
-    if (errcode !== 11 && errcode !== 26) throw error; // damaged, or not a database
+    if (!isDamaged(error)) throw error;
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
     return prepared(path);
   }

@@ -3,6 +3,7 @@ import type { Session } from "../../sessions/session.ts";
 import { FileSource, type Source } from "../../transcript/lines.ts";
 import { isMissing } from "./files.ts";
 import { transcriptPath, type Paths } from "./paths.ts";
+import { ROW, unpackRow } from "./row.ts";
 
 /**
  * A transcript as it was at one moment: its file up to the first line that the journal has, then the journal.
@@ -50,9 +51,9 @@ export interface Snapshot {
 export function snapshot(database: DatabaseSync, paths: Paths, transcript: string): Snapshot | null {
   database.exec("BEGIN");
   try {
-    const found = database.prepare("SELECT n, body FROM sessions WHERE transcript = ?").get(transcript);
+    const found = database.prepare(`SELECT n, ${ROW} FROM sessions WHERE transcript = ?`).get(transcript);
     if (!found) return null;
-    const row = JSON.parse(String(found["body"])) as Session;
+    const row = unpackRow(found);
     const lines = database
       .prepare(
         "SELECT offset, lines FROM journal_a WHERE session = ?1 UNION ALL SELECT offset, lines FROM journal_b WHERE session = ?1 ORDER BY offset",

@@ -5,7 +5,7 @@ import type { Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
-import { hasWork, shownTitle } from "../rules.ts";
+import { columnsOf, packRow, ROW, unpackRow } from "./row.ts";
 
 /** A row and the number by which the journal refers to it. */
 export interface Numbered {
@@ -19,17 +19,6 @@ export interface Waiting {
 }
 
 export type Twin = "a" | "b";
-
-/** The columns beside the record, as a list is asked for them. */
-export function columnsOf(row: Session): readonly (string | number | null)[] {
-  return [
-    row.state.kind,
-    row.settings.label,
-    shownTitle(row).toLowerCase(),
-    Math.floor(row.updatedAtMs / 1_000),
-    hasWork(row, false) ? 1 : 0,
-  ];
-}
 
 export class Tables {
   readonly #find: StatementSync;
@@ -55,7 +44,7 @@ export class Tables {
   constructor(database: DatabaseSync) {
     const prepare = (sql: string): StatementSync => database.prepare(sql);
     this.#database = database;
-    this.#find = prepare("SELECT n, body FROM sessions WHERE key = ?");
+    this.#find = prepare(`SELECT n, ${ROW} FROM sessions WHERE key = ?`);
     this.#insert = prepare(
       "INSERT INTO sessions (key, transcript, agent, kind, parent, state, label, title, fresh, ready, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     );
@@ -94,12 +83,12 @@ export class Tables {
 
   find(key: SessionKey): Numbered | null {
     const found = this.#find.get(key);
-    return found ? { n: Number(found["n"]), row: JSON.parse(String(found["body"])) as Session } : null;
+    return found ? { n: Number(found["n"]), row: unpackRow(found) } : null;
   }
 
   insert(row: Session): number {
     const { key, transcript, agent, kind, parent } = row;
-    const body = JSON.stringify(row);
+    const body = packRow(row);
     return Number(
       this.#insert.run(key, transcript.id, agent, kind, parent, ...columnsOf(row), body).lastInsertRowid,
     );
@@ -107,7 +96,7 @@ export class Tables {
 
   /** `indexed` false: nothing that a list goes by has changed, so no index has to be touched. */
   update(n: number, row: Session, indexed: boolean): void {
-    const body = JSON.stringify(row);
+    const body = packRow(row);
     if (indexed) this.#updateAll.run(...columnsOf(row), body, n);
     else this.#updateBody.run(body, n);
   }

@@ -7,9 +7,10 @@
 //   Does not:  answer questions that only read (reader.ts).
 //
 // Invariants
-//   A1. A caller is answered after COMMIT returned, never before (S2); the files are written after that.
-//   A2. While a committed line could not be written to its file, no new commit is taken and no twin is sealed:
-//       the line is safe in the journal, and the disk is full.
+//   A1. A caller is answered after COMMIT returned, never before (S2); the files are written after that, as soon
+//       as no commit waits, or when a mebibyte of lines has gathered.
+//   A2. While a committed line cannot be written to its file because the disk is full, no new commit is taken
+//       and no twin is sealed: the line is safe in the journal.
 //   A3. An error of a sync or of the database ends the writer. Callers hear `outcome_unknown`: it may have
 //       happened, and the next start decides.
 
@@ -22,20 +23,26 @@ import {
   FEED_GROUPS_MAX,
   JOURNAL_BYTES_MAX,
   MAIL_ID_KEPT_MS,
+  WAL_BYTES_MAX,
 } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import { Leases } from "../leases.ts";
 import { hasWork } from "../rules.ts";
-import type { Claim, Receipt } from "../store.ts";
+import type { Claim } from "../store.ts";
 import { Checkpoint } from "./checkpoint.ts";
-import { syncDirectory, TranscriptFiles } from "./files.ts";
+import { TranscriptFiles } from "./files.ts";
 import { Group, type FileWrite } from "./group.ts";
+import { isDamaged } from "./owner.ts";
 import { pathsIn } from "./paths.ts";
 import { finishIntents, replayJournal } from "./recover.ts";
 import { Rows } from "./rows.ts";
-import { climb, LADDER, tune } from "./schema.ts";
+import { climb, createState, LADDER, tune } from "./schema.ts";
 import { Tables } from "./tables.ts";
-import type { FromWriter, Notice, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
+import { Unwritten } from "./unwritten.ts";
+import type { FromWriter, Notice, Results, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
+
+/** Lines that wait for their file while commits keep coming. */
+const UNWRITTEN_BYTES_MAX = 1024 * 1024;
 
 class Writer {
   readonly #port: MessagePort;
@@ -47,8 +54,9 @@ class Writer {
   readonly #files: TranscriptFiles;
   readonly #checkpoint: Checkpoint;
   readonly #heldBlobs = new Map<string, number>();
+  readonly #unwritten = new Unwritten();
   #waiting: WireCommit[] = [];
-  #unwritten: FileWrite[] = []; // A2
+  #full = false; // A2
   #scheduled = false;
   #dead = false;
   #groups: number;
@@ -59,10 +67,10 @@ class Writer {
   constructor(port: MessagePort, home: string) {
     this.#port = port;
     this.#paths = pathsIn(home);
+    createState(this.#paths);
     this.#database = new DatabaseSync(this.#paths.state);
     tune(this.#database, "write");
     climb(this.#database, LADDER, this.#paths.state);
-    syncDirectory(home); // SQLite syncs what it writes, but not the name of a new database
     const database = this.#database;
     const notify = (notice: Notice): void => this.#say({ say: "notice", notice });
     this.#files = new TranscriptFiles(this.#paths, notify);
@@ -84,7 +92,7 @@ class Writer {
     const intents = finishIntents(this.#database, this.#paths, () => false);
     if (transcripts + intents > 0) {
       const message = `after an unclean stop: wrote ${transcripts} transcripts again, finished ${intents} deletions`;
-      this.#say({ say: "notice", notice: { what: "recovered", message, count: transcripts + intents } });
+      this.#notice("recovered", message, transcripts + intents);
     }
     this.#port.on("message", (message: ToWriter) => this.#hear(message));
   }
@@ -110,25 +118,29 @@ class Writer {
   }
 
   #commitGroup(): void {
-    if (this.#waiting.length === 0) return;
+    if (this.#waiting.length === 0) return void this.#writeFiles();
     if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX && this.#checkpoint.running !== null) return; // the twin is full: wait for its sibling
     const commits = this.#waiting;
     this.#waiting = [];
-    if (!this.#writeFiles([]))
+    if (this.#full && !this.#writeFiles()) {
       return this.#refuse(
         commits,
         "disk_full",
         "the disk is full; what was acknowledged is safe in the journal",
       );
-    const writes = this.#transact(commits);
-    if (writes === null) return;
-    this.#writeFiles(writes);
-    this.#checkpoint.wrote(writes.reduce((sum, write) => sum + write.bytes.length, 0));
+    }
+    for (const write of this.#transact(commits)) {
+      this.#unwritten.add(write);
+      this.#checkpoint.wrote(write.bytes.length);
+    }
+    if (this.#unwritten.bytes > UNWRITTEN_BYTES_MAX) this.#writeFiles();
+    this.#foldWal();
     this.#checkpointSoon();
+    this.#schedule(); // and if nobody came by then, the files are written
   }
 
-  /** One transaction. Null: it was refused as a whole, and everybody has been told. */
-  #transact(commits: readonly WireCommit[]): readonly FileWrite[] | null {
+  /** One transaction; everybody has been told when it returns. It gives back what is to be written to files. */
+  #transact(commits: readonly WireCommit[]): readonly FileWrite[] {
     const cursor = String(this.#groups + 1);
     try {
       this.#database.exec("BEGIN IMMEDIATE");
@@ -141,7 +153,7 @@ class Writer {
       this.#database.exec("COMMIT");
       if (applied.changed.length > 0) this.#groups += 1;
       this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
-      this.#say({ say: "done", results: applied.results }); // A1
+      this.#say({ say: "done", results: JSON.stringify(applied.results) }); // A1
       if (applied.erased.length > 0) this.#erase(applied.erased);
       return applied.writes.filter((write) => !applied.erased.includes(write.path));
     } catch (error) {
@@ -152,12 +164,15 @@ class Writer {
       }
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       this.#refuse(commits, "disk_full", "the disk is full; nothing of this commit happened");
-      return null;
+      return [];
     }
   }
 
   #erase(paths: readonly string[]): void {
-    for (const path of paths) this.#files.erased(path);
+    for (const path of paths) {
+      this.#unwritten.drop(path);
+      this.#files.erased(path);
+    }
     const nowMs = this.#lastAtMs;
     finishIntents(
       this.#database,
@@ -166,32 +181,30 @@ class Writer {
     );
   }
 
-  /** False: the disk is full, and something waits to be written (A2). */
-  #writeFiles(writes: readonly FileWrite[]): boolean {
-    const wasFull = this.#unwritten.length > 0;
-    this.#unwritten.push(...writes);
-    let done = 0;
+  /** Every committed line is in its file. False: the disk is full, and some are not (A2). */
+  #writeFiles(): boolean {
+    const wasFull = this.#full;
+    this.#full = false;
     try {
-      for (const write of this.#unwritten) {
+      for (const write of this.#unwritten.all()) {
         this.#files.write(write.path, write.offset, write.bytes);
-        done += 1;
+        this.#unwritten.drop(write.path);
       }
     } catch (error) {
       if (!isFull(error)) throw error;
+      this.#full = true;
     }
-    this.#unwritten.splice(0, done);
-    const full = this.#unwritten.length > 0;
-    if (full && !wasFull)
-      this.#say({
-        say: "notice",
-        notice: { what: "disk_full", message: "the disk is full: no new commits", count: 1 },
-      });
-    if (wasFull && !full)
-      this.#say({
-        say: "notice",
-        notice: { what: "disk_free", message: "the disk has room again", count: 1 },
-      });
-    return !full;
+    if (this.#full && !wasFull) this.#notice("disk_full", "the disk is full: no new commits are taken");
+    if (wasFull && !this.#full) this.#notice("disk_free", "the disk has room again");
+    return !this.#full;
+  }
+
+  /** Keeps the write-ahead log short. It is overwritten from its beginning, which is cheaper than letting it grow. */
+  #foldWal(): void {
+    const { log: pages } = this.#database.prepare("PRAGMA wal_checkpoint(NOOP)").get() as {
+      readonly log: number;
+    };
+    if (pages * 4_096 > WAL_BYTES_MAX) this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
   #checkpointSoon(): void {
@@ -203,7 +216,7 @@ class Writer {
   }
 
   #beginCheckpoint(): void {
-    if (this.#dead || this.#checkpoint.running !== null || !this.#writeFiles([])) return;
+    if (this.#dead || this.#checkpoint.running !== null || !this.#writeFiles()) return;
     this.#checkpoint.begin().then(
       () => {
         this.#guard(() => this.#sweep());
@@ -271,7 +284,7 @@ class Writer {
     this.#commitGroup();
     await this.#checkpoint.running;
     this.#commitGroup(); // what waited for the twin
-    if (!this.#writeFiles([]))
+    if (!this.#writeFiles())
       throw new Fault("disk_full", "the disk is full; what was acknowledged is safe in the journal");
     await this.#checkpoint.begin();
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -301,13 +314,12 @@ class Writer {
   }
 
   #refuse(commits: readonly WireCommit[], code: FaultCode, message: string): void {
-    this.#say({
-      say: "done",
-      results: commits.map((commit): readonly [number, Receipt | FaultWords] => [
-        commit.id,
-        { code, message },
-      ]),
-    });
+    const results: Results = commits.map((commit) => [commit.id, { code, message }]);
+    this.#say({ say: "done", results: JSON.stringify(results) });
+  }
+
+  #notice(what: Notice["what"], message: string, count = 1): void {
+    this.#say({ say: "notice", notice: { what, message, count } });
   }
 
   #guard(work: () => void): void {
@@ -337,10 +349,10 @@ function isFull(error: unknown): boolean {
   return "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }
 
-/** SQLITE_CORRUPT and SQLITE_NOTADB: the index is damaged; the transcripts are not, and rebuild reads them. */
+/** A damaged index is not the end: the transcripts are elsewhere, and rebuild reads them. */
 function codeOf(error: unknown): FaultCode {
-  const errcode = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
-  return errcode === 11 || errcode === 26 ? "damaged" : "disk_failed";
+  if (error instanceof Fault) return error.code;
+  return isDamaged(error) ? "damaged" : "disk_failed";
 }
 
 function words(error: unknown): string {
@@ -354,7 +366,7 @@ try {
   port.postMessage({ say: "answer", id: 0, answer: null } satisfies FromWriter); // ready
 } catch (error) {
   const fault: FaultWords = {
-    code: error instanceof Fault ? error.code : codeOf(error),
+    code: codeOf(error),
     message: words(error),
   };
   port.postMessage({ say: "answer", id: 0, answer: fault } satisfies FromWriter);

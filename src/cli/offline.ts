@@ -1,0 +1,96 @@
+// The commands that work on a home without a daemon: fsck, rebuild, backup.
+//
+//   node src/cli/offline.ts fsck    [--home DIR] [--json]
+//   node src/cli/offline.ts rebuild [--home DIR] [--json]
+//   node src/cli/offline.ts backup  [--home DIR] [--json] --to DIR
+
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Fault } from "../base/fault.ts";
+import { RealWorld } from "../base/world.ts";
+import { backup } from "../upkeep/backup.ts";
+import { fsck } from "../upkeep/fsck.ts";
+import { rebuild } from "../upkeep/rebuild.ts";
+
+interface Answer {
+  /** One document for machines. */
+  readonly json: unknown;
+  /** The same for people. */
+  readonly lines: readonly string[];
+  readonly exit: number;
+}
+
+async function answer(command: string, home: string, to: string | undefined): Promise<Answer> {
+  const nowMs = new RealWorld().nowMs();
+  switch (command) {
+    case "fsck": {
+      const checked = await fsck(home, nowMs, progress("checked"));
+      const damaged = checked.findings.filter((finding) => finding.grade === "damage").length;
+      const verdict =
+        damaged === 0 ? "rows, mail, journal, blobs and files agree" : `${damaged} damaged places`;
+      const lines = checked.findings.map(({ grade, where, message }) => `${grade}  ${where}  ${message}`);
+      return {
+        json: checked,
+        lines: [...lines, `${checked.sessions} sessions: ${verdict}`],
+        exit: damaged === 0 ? 0 : 1,
+      };
+    }
+    case "rebuild": {
+      const rebuilt = rebuild(home, nowMs, progress("read"));
+      const kept = rebuilt.keptAs === null ? "" : `; the old state is ${rebuilt.keptAs}`;
+      const lost = rebuilt.lost.map((what) => `not restored: ${what}`);
+      return {
+        json: rebuilt,
+        lines: [...lost, `${rebuilt.sessions} sessions restored from their transcripts${kept}`],
+        exit: 0,
+      };
+    }
+    case "backup": {
+      if (to === undefined)
+        throw new Fault("bad_input", "backup needs --to DIR, a directory that does not exist yet");
+      const done = backup(home, to, progress("copied"));
+      const skipped = done.skipped.map((key) => `deleted while the backup ran: ${key}`);
+      return {
+        json: done,
+        lines: [...skipped, `${done.sessions} sessions and ${done.blobs} blobs copied to ${to}`],
+        exit: 0,
+      };
+    }
+    default:
+      throw new Fault(
+        "bad_input",
+        `no such command: ${JSON.stringify(command)}. There are fsck, rebuild and backup.`,
+      );
+  }
+}
+
+/** Said every thousand, and only to a person. */
+function progress(what: string): (done: number) => void {
+  return (done) => {
+    if (process.stderr.isTTY && done % 1_000 === 0) process.stderr.write(`\r${what} ${done} sessions`);
+  };
+}
+
+const OPTIONS = {
+  home: { type: "string" },
+  to: { type: "string" },
+  json: { type: "boolean", default: false },
+} as const;
+
+try {
+  const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
+  const home = values.home ?? process.env["SESSIOND_HOME"] ?? join(homedir(), ".sessiond");
+  const { json, lines, exit } = await answer(positionals[0] ?? "", home, values.to);
+  process.stdout.write(
+    values.json ? `${JSON.stringify({ ok: true, result: json })}\n` : `${lines.join("\n")}\n`,
+  );
+  process.exitCode = exit;
+} catch (error) {
+  const asked = process.argv.includes("--json");
+  const code = error instanceof Fault ? error.code : "bad_input";
+  const message = error instanceof Error ? error.message : String(error);
+  if (asked) process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message } })}\n`);
+  else process.stderr.write(`sessiond: ${message}\n`);
+  process.exitCode = error instanceof Fault ? error.exit : 64;
+}

@@ -1,0 +1,277 @@
+// One commit to the memory engine. It changes the tables one change after the other and writes down how to undo
+// each, so that a change which is refused takes the ones before it back (S1).
+
+import { Fault } from "../../base/fault.ts";
+import { MAILBOX_LETTERS_MAX } from "../../limits.ts";
+import type { Mail } from "../../mail/letter.ts";
+import type { Session } from "../../sessions/session.ts";
+import { encodeDraft, encodeHeader, stamp } from "../../transcript/codec.ts";
+import { blobsOf, entryId, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
+import { contextStart, titleOf } from "../../transcript/fold.ts";
+import type { Leases } from "../leases.ts";
+import { isTranscriptId } from "../local/paths.ts";
+import {
+  appendedRow,
+  changedRow,
+  checkAppend,
+  checkFence,
+  forwardTo,
+  headerOf,
+  isCapped,
+  nobodyReads,
+  noSuchEntry,
+  openedRow,
+  sealLetter,
+  tell,
+  type Of,
+  type RowChange,
+} from "../rules.ts";
+import type { Change, Changed, Posted } from "../store.ts";
+import type { Tables } from "./tables.ts";
+
+export class Commit {
+  readonly told = new Map<string, Changed>();
+  readonly seqs: Record<string, number> = {};
+  readonly posts: Posted[] = [];
+  /** Blobs that new entries name, and blobs whose session is gone. */
+  readonly named: string[] = [];
+  readonly orphaned: string[] = [];
+  readonly #tables: Tables;
+  readonly #leases: Leases;
+  readonly #atMs: number;
+  readonly #undo: (() => void)[] = [];
+
+  constructor(tables: Tables, leases: Leases, atMs: number) {
+    this.#tables = tables;
+    this.#leases = leases;
+    this.#atMs = atMs;
+  }
+
+  /** Throws the first refusal, and then nothing has happened. */
+  apply(changes: readonly Change[]): void {
+    // A copy, and what a rewind goes back to, are of the history as it was before this commit.
+    const before = changes.map((change) => this.#lookBack(change));
+    try {
+      for (const [at, change] of changes.entries()) this.#change(change, before[at] ?? []);
+    } catch (error) {
+      for (const step of this.#undo.reverse()) step();
+      throw error;
+    }
+  }
+
+  /** The entries that a fork copies; a Fault, kept until its turn, when there are none such. */
+  #lookBack(change: Change): readonly Entry[] | Fault {
+    if (change.do === "post") sealLetter(change.letter); // One that is too large is refused before anything is looked at.
+    if (change.do === "append" && change.rewindTo !== null) {
+      const { id, seq } = change.rewindTo;
+      const transcript = this.#tables.sessions.get(change.key)?.row.transcript.id ?? "";
+      return this.#tables.lines.get(transcript)?.[seq - 1]?.id === id ? [] : noSuchEntry(change.key, seq);
+    }
+    if (change.do !== "open" || change.copy === null) return [];
+    const { of, fromSeq, throughSeq } = change.copy;
+    const source = this.#tables.sessions.get(of);
+    if (!source) return new Fault("not_found", `there is no session ${of}`);
+    const path = this.#tables.path(source.row).filter(({ seq }) => seq >= fromSeq && seq <= throughSeq);
+    return path.at(-1)?.seq === throughSeq ? path : noSuchEntry(of, throughSeq);
+  }
+
+  #change(change: Change, before: readonly Entry[] | Fault): void {
+    switch (change.do) {
+      case "open":
+        return this.#open(change, before);
+      case "append":
+        return this.#append(change, before);
+      case "take":
+        return this.#take(change);
+      case "post":
+        return this.#post(change);
+      case "setTimer":
+        this.#expectTimer(change.timer.id, change.expectDueAtMs);
+        this.#tables.session(change.timer.key);
+        return this.#put(this.#tables.timers, change.timer.id, {
+          ...change.timer,
+          body: plain(change.timer.body ?? null),
+        });
+      case "clearTimer":
+        this.#expectTimer(change.id, change.expectDueAtMs);
+        return this.#put(this.#tables.timers, change.id, null);
+      case "send":
+        return this.#send(change);
+      case "settle":
+        return this.#settle(change);
+      case "delete":
+        return this.#delete(this.#tables.session(change.key).row);
+      default:
+        return this.#row(plain(change));
+    }
+  }
+
+  #row(change: RowChange): void {
+    const { row } = this.#tables.session(change.key);
+    this.#keep(changedRow(row, change, this.#leases.fenceOf(change.key), this.#atMs));
+    if (change.do !== "run" || change.state.kind !== "ended") return;
+    for (const letter of this.#tables.waitingFor(change.key)) {
+      const next = forwardTo(letter.others, (key) => this.#tables.stateOf(key));
+      if (!next) continue;
+      const { to, others } = next;
+      this.#put(this.#tables.waiting, letter.row.id, { ...letter, others, row: { ...letter.row, to } });
+    }
+  }
+
+  #open(change: Of<"open">, copied: readonly Entry[] | Fault): void {
+    const existing = this.#tables.sessions.has(change.key);
+    if (existing && change.ifExists === "refuse") throw new Fault("exists", `${change.key} exists already`);
+    if (existing) return;
+    if (!isTranscriptId(change.transcript))
+      throw new Fault("bad_input", `not a transcript id: ${JSON.stringify(change.transcript)}`);
+    if (this.#tables.lines.has(change.transcript) || this.#tables.tombstones.has(change.transcript))
+      throw new Fault("exists", `transcript ${change.transcript} exists already`);
+    const parent = change.parent === null ? null : this.#tables.session(change.parent).row;
+    const source = change.copy === null ? null : this.#tables.session(change.copy.of).row;
+    if (copied instanceof Fault) throw copied;
+    const header = headerOf(change, { parent, source, copied: copied.length, atMs: this.#atMs });
+    const born = openedRow(change, parent, Buffer.byteLength(encodeHeader(header)), this.#atMs);
+    const row = { ...born, transcript: { ...born.transcript, copied: copied.length } };
+    this.#put(this.#tables.lines, change.transcript, []);
+    this.#put(this.#tables.sessions, row.key, { n: this.#tables.next(), row });
+    this.#keep(row);
+    this.seqs[change.key] = 0;
+    if (copied.length === 0) return;
+    const contextSeq = contextStart(copied.map((entry, at) => ({ ...entry, seq: at + 1 })));
+    this.#write(row, copied.map(unstamped), { rewindTo: null, contextSeq });
+  }
+
+  #append(change: Of<"append">, before: readonly Entry[] | Fault): void {
+    const { row } = this.#tables.session(change.key);
+    checkAppend(row, change, this.#leases.fenceOf(change.key));
+    if (before instanceof Fault) throw before;
+    const fresh = change.entries.map((draft) => ({ id: null, draft }));
+    this.#write(row, fresh, { rewindTo: change.rewindTo?.id ?? null, contextSeq: change.contextSeq });
+    this.named.push(...change.entries.flatMap(blobsOf));
+  }
+
+  #write(
+    row: Session,
+    fresh: readonly { readonly id: string | null; readonly draft: Draft }[],
+    how: { readonly rewindTo: string | null; readonly contextSeq: number | null },
+  ): void {
+    const { transcript } = row;
+    const made: Entry[] = [];
+    let bytes = 0;
+    let leafId = how.rewindTo ?? transcript.leafId;
+    for (const [at, { id: given, draft }] of fresh.entries()) {
+      const seq = transcript.lastSeq + at + 1;
+      const id = given ?? entryId(transcript.id, seq);
+      const line = stamp(encodeDraft(draft), id, leafId, seq);
+      bytes += Buffer.byteLength(line);
+      made.push(JSON.parse(line) as Entry);
+      leafId = id;
+    }
+    const { lines, blobNames } = this.#tables;
+    this.#put(lines, transcript.id, [...(lines.get(transcript.id) ?? []), ...made]);
+    const names = new Set(blobNames.get(transcript.id)).union(new Set(made.flatMap(blobsOf)));
+    this.#put(blobNames, transcript.id, names);
+    const appended = {
+      count: made.length,
+      bytes,
+      leafId: leafId ?? "",
+      jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
+      title: fresh.map(({ draft }) => titleOf(draft)).find((title) => title !== null) ?? null,
+      contextSeq: how.contextSeq,
+    };
+    const next = appendedRow(row, appended, this.#atMs);
+    this.#keep(next);
+    this.seqs[row.key] = next.transcript.lastSeq;
+  }
+
+  #take(change: Of<"take">): void {
+    this.#tables.session(change.key);
+    checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
+    for (const id of change.ids) {
+      const letter = this.#tables.waiting.get(id);
+      if (letter?.row.to !== change.key)
+        throw new Fault("stale_writer", `${change.key} has no waiting letter ${id}`);
+      this.#put(this.#tables.waiting, id, null);
+      this.#put(this.#tables.taken, id, { to: change.key, print: letter.print, atMs: this.#atMs });
+    }
+  }
+
+  #post({ to, letter }: Of<"post">): void {
+    const { id } = letter;
+    const { body, print } = sealLetter(letter);
+    const known = this.#tables.letter(id, this.#atMs);
+    if (known) {
+      if (known.print !== print) throw new Fault("conflict", `${id} was posted before with other content`);
+      this.posts.push({ id, to: known.to, repeated: true });
+      return;
+    }
+    const address = forwardTo(to, (key) => this.#tables.stateOf(key));
+    if (!address)
+      throw nobodyReads(
+        to,
+        to.some((key) => this.#tables.sessions.has(key)),
+      );
+    const inFront = this.#tables.waitingFor(address.to).filter(({ row }) => isCapped(row));
+    if (isCapped(letter) && inFront.length >= MAILBOX_LETTERS_MAX)
+      throw new Fault("mailbox_full", `${MAILBOX_LETTERS_MAX} letters wait for ${address.to} already`);
+    const row = { ...(JSON.parse(body) as Mail), id, to: address.to, postedAtMs: this.#atMs };
+    const { others } = address;
+    this.#put(this.#tables.taken, id, null); // it may have been forgotten, and not yet removed
+    this.#put(this.#tables.waiting, id, { n: this.#tables.next(), row, others, print });
+    this.posts.push({ id, to: address.to, repeated: false });
+  }
+
+  #send({ outgoing }: Of<"send">): void {
+    this.#tables.session(outgoing.key);
+    if (this.#tables.outbox.has(outgoing.id))
+      throw new Fault("conflict", `${outgoing.id} is in the outbox already`);
+    const row = { ...plain(outgoing), postedAtMs: this.#atMs, refused: null };
+    this.#put(this.#tables.outbox, outgoing.id, { n: this.#tables.next(), row });
+  }
+
+  #settle({ id, refused }: Of<"settle">): void {
+    const outgoing = this.#tables.outbox.get(id);
+    if (!outgoing) throw new Fault("not_found", `nothing in the outbox is called ${id}`);
+    const kept = refused === null ? null : { ...outgoing, row: { ...outgoing.row, refused } };
+    this.#put(this.#tables.outbox, id, kept);
+  }
+
+  #delete({ key, transcript }: Session): void {
+    const tables = this.#tables;
+    this.orphaned.push(...(tables.blobNames.get(transcript.id) ?? []));
+    this.#put(tables.sessions, key, null);
+    this.#put(tables.lines, transcript.id, null);
+    this.#put(tables.blobNames, transcript.id, null);
+    this.#put(tables.tombstones, transcript.id, key);
+    for (const letter of tables.waitingFor(key)) this.#put(tables.waiting, letter.row.id, null);
+    for (const [id, letter] of tables.taken)
+      if (letter.to === key && !id.startsWith("ext:")) this.#put(tables.taken, id, null);
+    for (const [id, timer] of tables.timers) if (timer.key === key) this.#put(tables.timers, id, null);
+    for (const [id, { row }] of tables.outbox) if (row.key === key) this.#put(tables.outbox, id, null);
+    this.#undo.push(this.#leases.forget(key));
+    tell(this.told, { key, lastSeq: 0, deleted: true });
+  }
+
+  #expectTimer(id: string, dueAtMs: number | null): void {
+    const due = this.#tables.timers.get(id)?.dueAtMs ?? null;
+    if (due !== dueAtMs) throw new Fault("stale_writer", `timer ${id} is due at ${due}, not at ${dueAtMs}`);
+  }
+
+  #keep(row: Session): void {
+    this.#put(this.#tables.sessions, row.key, { ...this.#tables.session(row.key), row });
+    tell(this.told, { key: row.key, lastSeq: row.transcript.lastSeq, deleted: false });
+  }
+
+  /** Null removes. */
+  #put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value | null): void {
+    const before = map.get(key);
+    this.#undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)));
+    if (value === null) map.delete(key);
+    else map.set(key, value);
+  }
+}
+
+/** As it would come back from a disk, and out of reach of whoever handed it in. */
+function plain<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value;
+}

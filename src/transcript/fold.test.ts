@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { TITLE_CHARS_MAX } from "../limits.ts";
+import { AT, chain, pathOf, said, written } from "../../test/fixtures/transcripts.ts";
+import type { Body, Draft, Entry } from "./entry.ts";
+import { addTokens, contextStart, NO_TOKENS, titleOf, tokensOf } from "./fold.ts";
+
+test("a title is the first words of a person, on one line", () => {
+  assert.equal(titleOf(said("  Water\n\tthe   beans \u2028 now ")), "Water the beans now");
+  assert.equal(
+    titleOf(blocks([{ type: "text", text: "one" }, picture(), { type: "text", text: "two" }])),
+    "one two",
+  );
+  assert.equal(titleOf(said(`${"\n".repeat(5_000)}after much air`)), "after much air");
+});
+
+test("what no person wrote, or what has no words, gives no title", () => {
+  assert.equal(titleOf(said("")), null);
+  assert.equal(titleOf(said(" \n\t ")), null);
+  assert.equal(titleOf(blocks([picture()])), null);
+  assert.equal(titleOf(blocks(null)), null);
+  assert.equal(titleOf(reply({})), null);
+  assert.equal(titleOf({ type: "custom", customType: "sessiond/setting" }), null);
+  assert.equal(titleOf(compaction("x")), null);
+});
+
+test("a title has at most its characters, counted as people count them, and says that it was cut", () => {
+  assert.equal(titleOf(said("x".repeat(TITLE_CHARS_MAX))), "x".repeat(TITLE_CHARS_MAX));
+  assert.equal(titleOf(said("x".repeat(TITLE_CHARS_MAX + 1))), `${"x".repeat(TITLE_CHARS_MAX - 1)}…`);
+  assert.equal(titleOf(said("🙂".repeat(TITLE_CHARS_MAX))), "🙂".repeat(TITLE_CHARS_MAX));
+  assert.equal(titleOf(said("🙂".repeat(500))), `${"🙂".repeat(TITLE_CHARS_MAX - 1)}…`);
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", maxLength: 400 }), (text) => {
+      const title = titleOf(said(text)) ?? "";
+      assert.ok([...title].length <= TITLE_CHARS_MAX);
+      assert.ok(!/[\n\r\u2028]/.test(title));
+      assert.equal(title, title.trim());
+    }),
+  );
+});
+
+test("tokens are counted on answers only, and what is no number counts as nothing", () => {
+  const usage = { input: 10, output: 2, cacheRead: 3, cacheWrite: 4, cost: { total: 0.5 } };
+  assert.deepEqual(tokensOf(reply(usage)), { input: 10, output: 2, cacheRead: 3, cacheWrite: 4, cost: 0.5 });
+  assert.deepEqual(tokensOf(reply({ input: 1, output: "2", cacheRead: null, cacheWrite: NaN, cost: 7 })), {
+    ...NO_TOKENS,
+    input: 1,
+  });
+  for (const odd of [undefined, null, 5, "much", { cost: null }, { cost: { total: Infinity } }])
+    assert.deepEqual(tokensOf(reply(odd)), NO_TOKENS);
+  assert.deepEqual(tokensOf(said("hello")), NO_TOKENS);
+  assert.deepEqual(tokensOf({ type: "label", targetId: "x" }), NO_TOKENS);
+});
+
+test("tokens add up by kind, whichever comes first", () => {
+  const amount = fc.record({
+    input: fc.nat(),
+    output: fc.nat(),
+    cacheRead: fc.nat(),
+    cacheWrite: fc.nat(),
+    cost: fc.nat(),
+  });
+  fc.assert(
+    fc.property(amount, amount, (a, b) => {
+      const sum = addTokens(a, b);
+      assert.deepEqual(sum, addTokens(b, a));
+      assert.equal(sum.cacheRead, a.cacheRead + b.cacheRead);
+      assert.deepEqual(addTokens(a, NO_TOKENS), { ...a });
+    }),
+  );
+});
+
+test("without a compaction the context starts where the path does", () => {
+  assert.equal(contextStart([]), 1);
+  assert.equal(contextStart(entries([said("a"), said("b")])), 1);
+  const later = written([{ draft: said("a"), continues: null }], 9).map(({ entry }) => entry);
+  assert.equal(contextStart(later), 9);
+});
+
+test("the context starts at the first entry that the newest compaction on the path kept", () => {
+  const two = entries([
+    said("a"),
+    said("b"),
+    compaction("feedbeef-2"),
+    said("c"),
+    compaction("feedbeef-4"),
+    said("d"),
+  ]);
+  assert.equal(contextStart(two.slice(0, 4)), 2);
+  assert.equal(contextStart(two), 4);
+  // The newer one may keep more than the older did.
+  assert.equal(
+    contextStart(entries([said("a"), said("b"), compaction("feedbeef-2"), compaction("feedbeef-1")])),
+    1,
+  );
+});
+
+test("a compaction that kept nothing, or names what is not on the path, is itself the start", () => {
+  assert.equal(contextStart(entries([said("a"), compaction("feedbeef-2"), said("b")])), 2);
+  assert.equal(contextStart(entries([said("a"), compaction("nobody"), said("b")])), 2);
+  assert.equal(contextStart(entries([said("a"), compaction("feedbeef-3"), said("b")])), 2);
+  const missing = { type: "compaction", summary: "s", tokensBefore: 1, timestamp: AT } as unknown as Draft;
+  assert.equal(contextStart(entries([said("a"), missing, said("b")])), 2);
+});
+
+test("a compaction on a branch that was left, or a kept entry on one, has no say", () => {
+  const tree = [
+    { draft: said("a"), continues: null },
+    { draft: said("left"), continues: null },
+    { draft: compaction("feedbeef-2"), continues: null },
+    { draft: said("b"), continues: 0 },
+  ];
+  assert.equal(contextStart(pathOf(written(tree).map(({ entry }) => entry))), 1);
+  const named = [...tree, { draft: compaction("feedbeef-2"), continues: null }];
+  assert.equal(contextStart(pathOf(written(named).map(({ entry }) => entry))), 5);
+});
+
+function entries(drafts: readonly Draft[]): Entry[] {
+  return chain(drafts).map(({ entry }) => entry);
+}
+
+function compaction(firstKeptEntryId: string): Draft {
+  return { type: "compaction", summary: "s", firstKeptEntryId, tokensBefore: 1, timestamp: AT };
+}
+
+/** As others may write it: nothing inside a message is checked. */
+function reply(usage: unknown): Body {
+  const message = { role: "assistant", content: [{ type: "text", text: "yes" }], usage };
+  return { type: "message", message } as unknown as Body;
+}
+
+function blocks(content: unknown): Body {
+  return { type: "message", message: { role: "user", content, timestamp: 0 } } as unknown as Body;
+}
+
+function picture(): object {
+  return { type: "image", data: "AAAA", mimeType: "image/png" };
+}

@@ -1,0 +1,207 @@
+// fsck
+//
+// Looks whether rows, mail, journal, blobs and files agree, and says where they do not. It changes nothing, and
+// it needs the home for itself: what it would see of a running daemon is never at rest.
+
+import { existsSync, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { Session } from "../sessions/session.ts";
+import { hashOf } from "../store/local/blobs.ts";
+import { takeHome } from "../store/local/owner.ts";
+import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
+import { ROW, unpackRow } from "../store/local/row.ts";
+import { tune } from "../store/local/schema.ts";
+import { snapshot } from "../store/local/spliced.ts";
+import { foldTranscript, type Folded } from "./folded.ts";
+import { transcriptFiles } from "./rebuild.ts";
+import { open } from "node:fs/promises";
+
+export interface Finding {
+  /** Damage: something that was acknowledged is not as it was. Note: worth knowing, nothing is lost. */
+  readonly grade: "damage" | "note";
+  readonly where: string;
+  readonly message: string;
+}
+
+export interface Checked {
+  readonly sessions: number;
+  readonly findings: readonly Finding[];
+}
+
+export async function fsck(home: string, nowMs: number, progress: (done: number) => void): Promise<Checked> {
+  const paths = pathsIn(home);
+  const owner = takeHome(paths, nowMs);
+  try {
+    if (!existsSync(paths.state)) return { sessions: 0, findings: withoutState(paths) };
+    const database = new DatabaseSync(paths.state);
+    try {
+      tune(database, "read");
+      return await check(database, paths, progress);
+    } finally {
+      database.close();
+    }
+  } finally {
+    owner.release();
+  }
+}
+
+async function check(
+  database: DatabaseSync,
+  paths: Paths,
+  progress: (done: number) => void,
+): Promise<Checked> {
+  const findings: Finding[] = [];
+  for (const { integrity_check: verdict } of database.prepare("PRAGMA integrity_check(20)").all()) {
+    if (verdict !== "ok") findings.push(damage(paths.state, String(verdict)));
+  }
+  const known = new Set<string>();
+  const named = new Map<string, string>();
+  let sessions = 0;
+  for (const found of database.prepare(`SELECT ${ROW} FROM sessions ORDER BY n`).all()) {
+    const row = unpackRow(found);
+    known.add(row.transcript.id);
+    findings.push(...checkSession(database, paths, row, named));
+    sessions += 1;
+    progress(sessions);
+  }
+  for (const file of transcriptFiles(paths)) {
+    if (!known.has(file.id))
+      findings.push(note(file.path, "no session has this transcript; `rebuild` would bring it back"));
+  }
+  findings.push(...checkReferences(database, paths.state));
+  for (const [sha256, by] of named) findings.push(...(await checkBlob(paths, sha256, by)));
+  return { sessions, findings };
+}
+
+function checkSession(
+  database: DatabaseSync,
+  paths: Paths,
+  row: Session,
+  named: Map<string, string>,
+): Finding[] {
+  const where = transcriptPath(paths, row.agent, row.transcript.id);
+  const taken = snapshot(database, paths, row.transcript.id);
+  if (taken === null) return [damage(where, "its row is gone")];
+  try {
+    const folded = foldTranscript(taken.source);
+    for (const sha256 of folded.blobs) named.set(sha256, where);
+    return [
+      ...checkLength(where, row, taken.source.size),
+      ...checkGaps(where, folded),
+      ...checkRow(where, row, folded),
+    ];
+  } finally {
+    taken.source.close();
+  }
+}
+
+/** The journal may be ahead of the file, never the file ahead of both. */
+function checkLength(where: string, row: Session, size: number): Finding[] {
+  const findings: Finding[] = [];
+  if (size !== row.transcript.bytes)
+    findings.push(
+      damage(where, `journal and file end at byte ${size}, the row says ${row.transcript.bytes}`),
+    );
+  const real = existsSync(where) ? statSync(where).size : 0;
+  if (real > row.transcript.bytes) {
+    findings.push(
+      note(
+        where,
+        `another program added ${real - row.transcript.bytes} bytes; the next start or entry moves them to foreign/`,
+      ),
+    );
+  }
+  return findings;
+}
+
+function checkGaps(where: string, folded: Folded): Finding[] {
+  return folded.gaps.map((gap) =>
+    damage(where, `line ${gap.line} ${REASONS[gap.reason]} (kept; shown as a gap)`),
+  );
+}
+
+const REASONS = {
+  not_json: "is not JSON",
+  wrong_shape: "is not an entry",
+  wrong_seq: "repeats a number",
+  too_long: "is longer than a line may be",
+  missing: "is missing",
+} as const;
+
+function checkRow(where: string, row: Session, folded: Folded): Finding[] {
+  if (folded.gaps.length > 0) return []; // Where lines are missing the two cannot agree, and that has been said.
+  const { header } = folded;
+  if (header === null) return [damage(where, "its first line is not a header")];
+  const pairs: readonly (readonly [name: string, inFile: unknown, inRow: unknown])[] = [
+    ["key", header.key, row.key],
+    ["id", header.id, row.transcript.id],
+    ["last seq", folded.lastSeq, row.transcript.lastSeq],
+    ["last entry", folded.leafId, row.transcript.leafId],
+    ["start of the context", folded.contextSeq, row.transcript.contextSeq],
+    ["last jump", folded.jumpSeq, row.transcript.jumpSeq],
+    ["copied entries", header.copied ?? 0, row.transcript.copied],
+    ["title", folded.title, row.title],
+  ];
+  return pairs
+    .filter(([, inFile, inRow]) => inFile !== inRow)
+    .map(([name, inFile, inRow]) =>
+      damage(where, `${name}: the file says ${JSON.stringify(inFile)}, the row ${JSON.stringify(inRow)}`),
+    );
+}
+
+const REFERENCES: readonly (readonly [what: string, sql: string])[] = [
+  [
+    "a waiting letter for",
+    "SELECT recipient AS key, id FROM mail WHERE taken_ms IS NULL AND recipient NOT IN (SELECT key FROM sessions)",
+  ],
+  ["a timer of", "SELECT key, id FROM timers WHERE key NOT IN (SELECT key FROM sessions)"],
+  ["an answer of", "SELECT key, id FROM outbox WHERE key NOT IN (SELECT key FROM sessions)"],
+  [
+    "journalled lines of",
+    "SELECT session AS key, n AS id FROM journal_a WHERE session NOT IN (SELECT n FROM sessions)",
+  ],
+  [
+    "journalled lines of",
+    "SELECT session AS key, n AS id FROM journal_b WHERE session NOT IN (SELECT n FROM sessions)",
+  ],
+  [
+    "a child of",
+    "SELECT parent AS key, key AS id FROM sessions WHERE parent IS NOT NULL AND parent NOT IN (SELECT key FROM sessions) AND parent NOT IN (SELECT key FROM tombstones)",
+  ],
+];
+
+function checkReferences(database: DatabaseSync, where: string): Finding[] {
+  return REFERENCES.flatMap(([what, sql]) =>
+    database
+      .prepare(sql)
+      .all()
+      .map(({ key, id }) => damage(where, `${what} ${String(key)}, which does not exist: ${String(id)}`)),
+  );
+}
+
+async function checkBlob(paths: Paths, sha256: string, by: string): Promise<Finding[]> {
+  const path = blobPath(paths, sha256);
+  if (!existsSync(path)) return [damage(path, `missing; ${by} names it`)];
+  const handle = await open(path, "r");
+  try {
+    const real = await hashOf(await handle.readFile());
+    return real === sha256 ? [] : [damage(path, `its bytes have the hash ${real}; ${by} names it`)];
+  } finally {
+    await handle.close();
+  }
+}
+
+function withoutState(paths: Paths): Finding[] {
+  const files = [...transcriptFiles(paths)];
+  return files.length === 0
+    ? []
+    : [damage(paths.state, `missing, but there are ${files.length} transcripts; run rebuild`)];
+}
+
+function damage(where: string, message: string): Finding {
+  return { grade: "damage", where, message };
+}
+
+function note(where: string, message: string): Finding {
+  return { grade: "note", where, message };
+}

@@ -1,0 +1,41 @@
+// npm run crash -- [--kills 500] [--seed 1] [--variant NAME] [--json]
+
+import { parseArgs } from "node:util";
+import { crash } from "./campaign.ts";
+import { VARIANTS, type Variant } from "./variants.ts";
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: "string", default: "500" },
+    seed: { type: "string", default: String(Math.floor(performance.timeOrigin) % 100_000) },
+    variant: { type: "string" },
+    json: { type: "boolean", default: false },
+  },
+});
+
+function variantFrom(name: string | undefined): Variant | null {
+  if (name === undefined) return null;
+  if (name in VARIANTS) return name as Variant;
+  process.stderr.write(`no such variant: ${name}. There are: ${Object.keys(VARIANTS).join(", ")}\n`);
+  process.exit(64);
+}
+
+const kills = Number(values.kills);
+const seed = Number(values.seed);
+if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
+  process.stderr.write("usage: npm run crash -- [--kills N] [--seed N] [--variant NAME] [--json]\n");
+  process.exit(64);
+}
+const tell = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
+
+tell(`A process commits to many sessions at once: entries, letters, state, blobs, forks, several sessions in one commit.`);
+tell(`It is killed (SIGKILL) at random moments, ${kills} times, and what it was told is compared with what is there. Seed ${seed}.\n`);
+const outcome = await crash({ kills, seed, variant: variantFrom(values.variant), said: tell });
+if (values.json) process.stdout.write(`${JSON.stringify({ ok: outcome.problems.length === 0, result: outcome })}\n`);
+for (const problem of outcome.problems) tell(`  PROBLEM ${problem}`);
+tell(
+  outcome.problems.length === 0
+    ? `\n${outcome.kills} kills, ${outcome.acknowledged} acknowledged commits: 0 lost, 0 doubled, 0 half done (${outcome.undecided} were under way when the process died).`
+    : `\n${outcome.problems.length} problems after ${outcome.kills} kills. The same again: npm run crash -- --kills ${kills} --seed ${seed}`,
+);
+process.exitCode = outcome.problems.length === 0 ? 0 : 1;
