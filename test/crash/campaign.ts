@@ -38,7 +38,8 @@ export async function crash(campaign: Campaign): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "sessiond-crash-"));
   const dice = new SimulatedWorld(campaign.seed);
   try {
-    const source = campaign.variant === null ? realSource() : brokenSource(campaign.variant, join(folder, "broken"));
+    const source =
+      campaign.variant === null ? realSource() : brokenSource(campaign.variant, join(folder, "broken"));
     let outcome: Outcome = { kills: 0, acknowledged: 0, undecided: 0, problems: [] };
     for (let homes = 0; outcome.kills < campaign.kills && outcome.problems.length === 0; homes += 1) {
       const home = join(folder, `home-${homes}`);
@@ -64,10 +65,15 @@ async function oneHome(running: Running, before: Outcome): Promise<Outcome> {
     const seen = await look(running.home, { world, log: openLog("silent") });
     const verdict = judge(ledger, seen);
     const checked = run % 5 === 4 ? await fsck(running.home, world.nowMs(), () => {}) : { findings: [] };
-    const problems = [...verdict.problems, ...checked.findings.map((finding) => `fsck: ${finding.where}: ${finding.message}`)];
+    const problems = [
+      ...verdict.problems,
+      ...checked.findings.map((finding) => `fsck: ${finding.where}: ${finding.message}`),
+    ];
     acknowledged = before.acknowledged + verdict.kept;
     undecided += open;
-    running.said(`kill ${kills}: ${verdict.kept} acknowledged commits in ${seen.sessions.size} sessions all there; ${open} were under way`);
+    running.said(
+      `kill ${kills}: ${verdict.kept} acknowledged commits in ${seen.sessions.size} sessions all there; ${open} were under way`,
+    );
     if (problems.length > 0) return { kills, acknowledged, undecided, problems };
   }
   return { kills, acknowledged, undecided, problems: [] };
@@ -76,7 +82,9 @@ async function oneHome(running: Running, before: Outcome): Promise<Outcome> {
 /** Runs the workload until a moment that nobody chose, and hears what it had said by then. */
 async function liveAndDie(running: Running, ledger: Ledger, run: number): Promise<void> {
   const workload = join(running.source, "test/crash/workload.ts");
-  const child = spawn(process.execPath, [workload, running.home, String(running.seed), String(run)], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [workload, running.home, String(running.seed), String(run)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let output = "";
   let doomed: NodeJS.Timeout | null = null;
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -87,6 +95,7 @@ async function liveAndDie(running: Running, ledger: Ledger, run: number): Promis
   child.on("close", () => resolve());
   await promise;
   if (doomed) clearTimeout(doomed);
-  if (child.signalCode !== "SIGKILL") throw new Error(`the workload ended by itself (exit ${child.exitCode}): ${output.slice(-300)}`);
+  if (child.signalCode !== "SIGKILL")
+    throw new Error(`the workload ended by itself (exit ${child.exitCode}): ${output.slice(-300)}`);
   ledger.hearOutput(output);
 }

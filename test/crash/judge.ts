@@ -19,10 +19,13 @@ export function judge(ledger: Ledger, seen: Seen): Verdict {
   let kept = 0;
   for (const attempt of ledger.attempts.values()) {
     const acknowledged = ledger.acknowledged.has(attempt.name);
-    const marks = attempt.marks.map((mark) => ({ mark, found: facts.find(mark) })).filter(({ found }) => found !== "moot");
+    const marks = attempt.marks
+      .map((mark) => ({ mark, found: facts.find(mark) }))
+      .filter(({ found }) => found !== "moot");
     const there = marks.filter(({ found }) => found === "there").length;
     if (there === marks.length) happened.add(attempt.name);
-    else if (acknowledged) problems.push(`${attempt.name} was acknowledged, and is missing: ${missing(marks)}`);
+    else if (acknowledged)
+      problems.push(`${attempt.name} was acknowledged, and is missing: ${missing(marks)}`);
     else if (there > 0) problems.push(`${attempt.name} happened only in part; missing: ${missing(marks)}`);
     if (acknowledged && there === marks.length) kept += 1;
   }
@@ -33,7 +36,10 @@ export function judge(ledger: Ledger, seen: Seen): Verdict {
 }
 
 function missing(marks: readonly { readonly mark: Mark; readonly found: string }[]): string {
-  return marks.filter(({ found }) => found !== "there").map(({ mark }) => JSON.stringify(mark)).join(" ");
+  return marks
+    .filter(({ found }) => found !== "there")
+    .map(({ mark }) => JSON.stringify(mark))
+    .join(" ");
 }
 
 class Facts {
@@ -60,8 +66,10 @@ class Facts {
   /** Moot: the session was deleted, so nothing of it can be looked for; or another check looks at it. */
   find(mark: Mark): "there" | "missing" | "moot" {
     if ("gone" in mark) return this.#seen.sessions.has(mark.gone) ? "missing" : "there";
-    if ("letter" in mark) return this.#waiting.has(mark.letter) || this.#written.has(mark.letter) ? "there" : "missing";
-    if ("taken" in mark) return !this.#waiting.has(mark.taken) && this.#written.has(mark.taken) ? "there" : "missing";
+    if ("letter" in mark)
+      return this.#waiting.has(mark.letter) || this.#written.has(mark.letter) ? "there" : "missing";
+    if ("taken" in mark)
+      return !this.#waiting.has(mark.taken) && this.#written.has(mark.taken) ? "there" : "missing";
     if ("turn" in mark) return "moot"; // judged against the newest entry: wrongTurns()
     const key = "opened" in mark ? mark.opened : mark.in;
     const session = this.#seen.sessions.get(key);
@@ -74,7 +82,11 @@ class Facts {
 
   /** Entries that nobody tried to write, or that are there twice. Forks repeat what they copied. */
   *strangers(): Generator<string> {
-    const tried = new Set([...this.#ledger.attempts.values()].flatMap((attempt) => attempt.marks.flatMap((mark) => ("entry" in mark ? [mark.entry] : []))));
+    const tried = new Set(
+      [...this.#ledger.attempts.values()].flatMap((attempt) =>
+        attempt.marks.flatMap((mark) => ("entry" in mark ? [mark.entry] : [])),
+      ),
+    );
     for (const [key, session] of this.#seen.sessions) {
       const own = session.texts.slice(session.row.transcript.copied);
       for (const text of own) if (!tried.has(text)) yield `${key} has an entry that nobody wrote: ${text}`;
@@ -96,7 +108,8 @@ class Facts {
   /** A row's turn names an attempt whose entries are in the transcript, and no newer one is. */
   *wrongTurns(): Generator<string> {
     const turns = new Map<string, SessionKey>();
-    for (const attempt of this.#ledger.attempts.values()) for (const mark of attempt.marks) if ("turn" in mark) turns.set(mark.turn, mark.in);
+    for (const attempt of this.#ledger.attempts.values())
+      for (const mark of attempt.marks) if ("turn" in mark) turns.set(mark.turn, mark.in);
     for (const [key, session] of this.#seen.sessions) {
       const newest = newestTurn(session, (name) => turns.get(name) === key);
       const row = session.row.state.kind === "running" ? session.row.state.turn : null;

@@ -28,10 +28,15 @@ if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
 }
 const tell = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
 
-tell(`A process commits to many sessions at once: entries, letters, state, blobs, forks, several sessions in one commit.`);
-tell(`It is killed (SIGKILL) at random moments, ${kills} times, and what it was told is compared with what is there. Seed ${seed}.\n`);
+tell(
+  `A process commits to many sessions at once: entries, letters, state, blobs, forks, several sessions in one commit.`,
+);
+tell(
+  `It is killed (SIGKILL) at random moments, ${kills} times, and what it was told is compared with what is there. Seed ${seed}.\n`,
+);
 const outcome = await crash({ kills, seed, variant: variantFrom(values.variant), said: tell });
-if (values.json) process.stdout.write(`${JSON.stringify({ ok: outcome.problems.length === 0, result: outcome })}\n`);
+if (values.json)
+  process.stdout.write(`${JSON.stringify({ ok: outcome.problems.length === 0, result: outcome })}\n`);
 for (const problem of outcome.problems) tell(`  PROBLEM ${problem}`);
 tell(
   outcome.problems.length === 0

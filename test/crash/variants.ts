@@ -15,7 +15,9 @@ interface Edit {
 
 export const VARIANTS = {
   /** SQLite does not wait for the disk. Only a power cut shows it. */
-  "synchronous-off": [{ file: "src/store/local/schema.ts", from: "PRAGMA synchronous = FULL", to: "PRAGMA synchronous = OFF" }],
+  "synchronous-off": [
+    { file: "src/store/local/schema.ts", from: "PRAGMA synchronous = FULL", to: "PRAGMA synchronous = OFF" },
+  ],
   /** Lines leave the journal before their files are safe. Only a power cut shows it. */
   "journal-emptied-early": [
     {
@@ -25,7 +27,9 @@ export const VARIANTS = {
     },
   ],
   /** A new file is synced, its name is not. Only a power cut shows it. */
-  "no-directory-sync": [{ file: "src/store/local/checkpoint.ts", from: "await syncAll(dirty.directories, syncPath);", to: "" }],
+  "no-directory-sync": [
+    { file: "src/store/local/checkpoint.ts", from: "await syncAll(dirty.directories, syncPath);", to: "" },
+  ],
   /** The caller hears "done" before it is. Any crash shows it. */
   "told-before-commit": [
     {
@@ -60,8 +64,12 @@ export function brokenSource(variant: Variant, directory: string): string {
   for (const { file, from, to } of VARIANTS[variant]) {
     const path = join(directory, file);
     const text = readFileSync(path, "utf8");
-    if (text.split(from).length !== 2) throw new Error(`variant ${variant}: ${file} does not have these words exactly once: ${from}`);
-    writeFileSync(path, text.replace(from, () => to));
+    if (text.split(from).length !== 2)
+      throw new Error(`variant ${variant}: ${file} does not have these words exactly once: ${from}`);
+    writeFileSync(
+      path,
+      text.replace(from, () => to),
+    );
   }
   return directory;
 }

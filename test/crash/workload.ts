@@ -29,7 +29,9 @@ const store = await LocalStore.open(home, {
 });
 
 const IN_FLIGHT = 8;
-const KEYS = Array.from({ length: 24 }, (_, n) => directKey({ agent: DEFAULT_AGENT, channel: "test", account: null, peer: String(n) }));
+const KEYS = Array.from({ length: 24 }, (_, n) =>
+  directKey({ agent: DEFAULT_AGENT, channel: "test", account: null, peer: String(n) }),
+);
 
 /** Forks that exist and that nobody has tried to delete. Their keys are used once. */
 const forks: SessionKey[] = [];
@@ -40,7 +42,7 @@ let attempts = 0;
 
 function say(said: Said): void {
   const line = Buffer.from(`${JSON.stringify(said)}\n`);
-  for (let done = 0; done < line.length; ) {
+  for (let done = 0; done < line.length;) {
     try {
       done += writeSync(1, line, done);
     } catch (error) {
@@ -72,7 +74,14 @@ function entry(text: string, mailId: string | null = null): Draft {
 
 function letter(id: string): Letter {
   const content: Block[] = [{ type: "text", text: `letter ${id}` }];
-  return { id, from: { kind: "internal_system", cause: "campaign" }, class: "background", mode: "followup", content, replyTo: null };
+  return {
+    id,
+    from: { kind: "internal_system", cause: "campaign" },
+    class: "background",
+    mode: "followup",
+    content,
+    replyTo: null,
+  };
 }
 
 function append(key: SessionKey, after: number, entries: readonly Draft[]): Change {
@@ -82,7 +91,10 @@ function append(key: SessionKey, after: number, entries: readonly Draft[]): Chan
 /** Some sessions that nobody is changing. There always are: eight attempts hold at most three each. */
 function idle(count: number): SessionKey[] {
   const free = KEYS.filter((key) => !busy.has(key));
-  return Array.from({ length: count }, () => free.splice(Math.floor(dice.random() * free.length), 1)[0]).filter((key) => key !== undefined);
+  return Array.from(
+    { length: count },
+    () => free.splice(Math.floor(dice.random() * free.length), 1)[0],
+  ).filter((key) => key !== undefined);
 }
 
 async function step(): Promise<void> {
@@ -101,13 +113,22 @@ async function change(name: string, mine: readonly SessionKey[]): Promise<void> 
   const [first] = mine;
   if (!first) return;
   const row = await store.session(first);
-  if (!row) return await attempt(name, [{ opened: first }, { entry: `${name}:0`, in: first }], [open(first, null), append(first, 0, [entry(`${name}:0`)])]);
+  if (!row)
+    return await attempt(
+      name,
+      [{ opened: first }, { entry: `${name}:0`, in: first }],
+      [open(first, null), append(first, 0, [entry(`${name}:0`)])],
+    );
   const what = dice.random();
   const after = row.transcript.lastSeq;
   if (mine.length > 1) return await several(name, mine);
   if (what < 0.2) return await takeMail(name, first, after);
   if (what < 0.35) {
-    const posts = [`cause:${name}:a`, `cause:${name}:b`].map((id): Change => ({ do: "post", to: [first], letter: letter(id) }));
+    const posts = [`cause:${name}:a`, `cause:${name}:b`].map((id): Change => ({
+      do: "post",
+      to: [first],
+      letter: letter(id),
+    }));
     return await attempt(name, [{ letter: `cause:${name}:a` }, { letter: `cause:${name}:b` }], posts);
   }
   if (what < 0.42) return await withBlob(name, first, after);
@@ -118,11 +139,31 @@ async function change(name: string, mine: readonly SessionKey[]): Promise<void> 
   // The state names the attempt that wrote it, so that a row can be compared with its transcript.
   const state = { kind: "running", sinceMs: 0, turn: name, step: texts.length } as const;
   const marks = texts.map((text): Mark => ({ entry: text, in: first }));
-  return await attempt(name, [...marks, { turn: name, in: first }], [append(first, after, texts.map((text) => entry(text))), { do: "run", key: first, fence: 0, state }]);
+  return await attempt(
+    name,
+    [...marks, { turn: name, in: first }],
+    [
+      append(
+        first,
+        after,
+        texts.map((text) => entry(text)),
+      ),
+      { do: "run", key: first, fence: 0, state },
+    ],
+  );
 }
 
 function open(key: SessionKey, copy: Extract<Change, { do: "open" }>["copy"]): Change {
-  return { do: "open", key, transcript: world.newId(), cwd: "/", parent: null, settings: {}, copy, ifExists: "refuse" };
+  return {
+    do: "open",
+    key,
+    transcript: world.newId(),
+    cwd: "/",
+    parent: null,
+    settings: {},
+    copy,
+    ifExists: "refuse",
+  };
 }
 
 /** One commit over several sessions: an entry in each that exists, and a letter to the first. */
@@ -136,7 +177,8 @@ async function several(name: string, keys: readonly SessionKey[]): Promise<void>
     changes.push(append(key, row.transcript.lastSeq, [entry(`${name}:0`)]));
   }
   const [first] = keys;
-  if (first) await attempt(name, marks, [...changes, { do: "post", to: [first], letter: letter(`cause:${name}`) }]);
+  if (first)
+    await attempt(name, marks, [...changes, { do: "post", to: [first], letter: letter(`cause:${name}`) }]);
 }
 
 /** Taking letters and writing them down are one commit. */
@@ -154,15 +196,23 @@ async function withBlob(name: string, key: SessionKey, after: number): Promise<v
   const draft = entry(`${name}:0`);
   if (draft.type !== "message") return;
   const content: Block[] = [{ type: "text", text: `${name}:0`, blob }];
-  await attempt(name, [{ entry: `${name}:0`, in: key }, { blob: blob.sha256, in: key }], [append(key, after, [{ ...draft, message: { role: "user", content, timestamp: 0 } }])]);
+  await attempt(
+    name,
+    [
+      { entry: `${name}:0`, in: key },
+      { blob: blob.sha256, in: key },
+    ],
+    [append(key, after, [{ ...draft, message: { role: "user", content, timestamp: 0 } }])],
+  );
 }
 
 async function fork(name: string, of: SessionKey, throughSeq: number): Promise<void> {
   const key = directKey({ agent: DEFAULT_AGENT, channel: "fork", account: null, peer: name });
-  await attempt(name, [{ opened: key }, { copied: throughSeq, of, in: key }, { entry: `${name}:0`, in: key }], [
-    open(key, { of, fromSeq: 1, throughSeq }),
-    append(key, throughSeq, [entry(`${name}:0`)]),
-  ]);
+  await attempt(
+    name,
+    [{ opened: key }, { copied: throughSeq, of, in: key }, { entry: `${name}:0`, in: key }],
+    [open(key, { of, fromSeq: 1, throughSeq }), append(key, throughSeq, [entry(`${name}:0`)])],
+  );
   forks.push(key);
 }
 

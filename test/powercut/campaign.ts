@@ -41,12 +41,19 @@ export async function powercut(campaign: Campaign): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "sessiond-powercut-"));
   const dice = new SimulatedWorld(campaign.seed);
   try {
-    const source = campaign.variant === null ? realSource() : brokenSource(campaign.variant, join(folder, "broken"));
+    const source =
+      campaign.variant === null ? realSource() : brokenSource(campaign.variant, join(folder, "broken"));
     let outcome: Outcome = { cuts: 0, operations: 0, acknowledged: 0, problems: [] };
     for (let run = 0; outcome.cuts < campaign.cuts && outcome.problems.length === 0; run += 1) {
       const root = join(folder, `run-${run}`);
       mkdirSync(root);
-      const args = [join(source, "test/crash/workload.ts"), join(root, "home"), String(campaign.seed), String(run), String(campaign.commits)];
+      const args = [
+        join(source, "test/crash/workload.ts"),
+        join(root, "home"),
+        String(campaign.seed),
+        String(run),
+        String(campaign.commits),
+      ];
       const recording = await record({ command: process.execPath, args, env: {}, root });
       campaign.said(`recorded ${recording.operations.length} operations of ${campaign.commits} commits`);
       outcome = await cutAll({ ...campaign, folder, recording, dice }, outcome);
@@ -58,26 +65,39 @@ export async function powercut(campaign: Campaign): Promise<Outcome> {
   }
 }
 
-type Cutting = Campaign & { readonly folder: string; readonly recording: Recording; readonly dice: SimulatedWorld };
+type Cutting = Campaign & {
+  readonly folder: string;
+  readonly recording: Recording;
+  readonly dice: SimulatedWorld;
+};
 
 async function cutAll(cutting: Cutting, before: Outcome): Promise<Outcome> {
   const { operations } = cutting.recording;
   const disk = new Disk(cutting.recording);
   const count = Math.min(CUTS_PER_RECORDING, cutting.cuts - before.cuts);
-  const places = Array.from({ length: count }, () => Math.floor(cutting.dice.random() * (operations.length + 1)));
+  const places = Array.from({ length: count }, () =>
+    Math.floor(cutting.dice.random() * (operations.length + 1)),
+  );
   let { cuts, acknowledged } = before;
   for (const at of places.toSorted((a, b) => a - b)) {
     const cut = disk.cut(at, () => cutting.dice.random());
     const { kept, problems } = await recover(cutting, cut);
     cuts += 1;
     acknowledged += kept;
-    if (cuts % 25 === 0 || problems.length > 0) cutting.said(`cut ${cuts}: at operation ${at} of ${operations.length}, loss "${cut.style}": ${kept} acknowledged commits there`);
-    if (problems.length > 0) return { cuts, operations: before.operations + operations.length, acknowledged, problems };
+    if (cuts % 25 === 0 || problems.length > 0)
+      cutting.said(
+        `cut ${cuts}: at operation ${at} of ${operations.length}, loss "${cut.style}": ${kept} acknowledged commits there`,
+      );
+    if (problems.length > 0)
+      return { cuts, operations: before.operations + operations.length, acknowledged, problems };
   }
   return { cuts, operations: before.operations + operations.length, acknowledged, problems: [] };
 }
 
-async function recover(cutting: Cutting, cut: Cut): Promise<{ readonly kept: number; readonly problems: readonly string[] }> {
+async function recover(
+  cutting: Cutting,
+  cut: Cut,
+): Promise<{ readonly kept: number; readonly problems: readonly string[] }> {
   const root = join(cutting.folder, "after");
   const world = new RealWorld();
   const ledger = new Ledger();
@@ -89,9 +109,18 @@ async function recover(cutting: Cutting, cut: Cut): Promise<{ readonly kept: num
     const seen = await look(home, { world, log: openLog("silent") });
     const verdict = judge(ledger, seen);
     const { findings } = await fsck(home, world.nowMs(), () => {});
-    return { kept: verdict.kept, problems: [...verdict.problems, ...findings.filter(isDamage).map(({ where, message }) => `fsck: ${where}: ${message}`)] };
+    return {
+      kept: verdict.kept,
+      problems: [
+        ...verdict.problems,
+        ...findings.filter(isDamage).map(({ where, message }) => `fsck: ${where}: ${message}`),
+      ],
+    };
   } catch (error) {
-    return { kept: 0, problems: [`it does not start: ${error instanceof Error ? error.message : String(error)}`] };
+    return {
+      kept: 0,
+      problems: [`it does not start: ${error instanceof Error ? error.message : String(error)}`],
+    };
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

@@ -15,10 +15,16 @@ const { values } = parseArgs({
   },
 });
 
-const [cuts, commits, seed] = [values.cuts, values.commits, values.seed].map(Number) as [number, number, number];
+const [cuts, commits, seed] = [values.cuts, values.commits, values.seed].map(Number) as [
+  number,
+  number,
+  number,
+];
 const known = values.variant === undefined || values.variant in VARIANTS;
 if (!known || ![cuts, commits, seed].every((number) => Number.isInteger(number) && number > 0)) {
-  process.stderr.write(`usage: npm run powercut -- [--cuts N] [--commits N] [--seed N] [--variant ${Object.keys(VARIANTS).join("|")}] [--json]\n`);
+  process.stderr.write(
+    `usage: npm run powercut -- [--cuts N] [--commits N] [--seed N] [--variant ${Object.keys(VARIANTS).join("|")}] [--json]\n`,
+  );
   process.exit(64);
 }
 const tell = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
@@ -28,10 +34,19 @@ if (hindrance !== null) {
   tell(`The campaign watches system calls, and that cannot be done here: ${hindrance}`);
   process.exit(69);
 }
-tell(`A process commits to many sessions at once while its writes, syncs, truncations and renames are recorded.`);
+tell(
+  `A process commits to many sessions at once while its writes, syncs, truncations and renames are recorded.`,
+);
 tell(`Then the power goes ${cuts} times: synced bytes stay, of the others any part may. Seed ${seed}.\n`);
-const outcome = await powercut({ cuts, commits, seed, variant: (values.variant ?? null) as Variant | null, said: tell });
-if (values.json) process.stdout.write(`${JSON.stringify({ ok: outcome.problems.length === 0, result: outcome })}\n`);
+const outcome = await powercut({
+  cuts,
+  commits,
+  seed,
+  variant: (values.variant ?? null) as Variant | null,
+  said: tell,
+});
+if (values.json)
+  process.stdout.write(`${JSON.stringify({ ok: outcome.problems.length === 0, result: outcome })}\n`);
 for (const problem of outcome.problems.slice(0, 20)) tell(`  PROBLEM ${problem}`);
 tell(
   outcome.problems.length === 0

@@ -189,7 +189,7 @@ export function appendContract(corner: () => Corner): void {
 /** What a careless encoding would change. */
 const STRANGE: readonly Draft[] = [
   said(""),
-  said("\n\r\t\0\u2028\u2029\u{1f389}é e\u0301 \ud800 \\ \" \u202e"),
+  said('\n\r\t\0\u2028\u2029\u{1f389}é e\u0301 \ud800 \\ " \u202e'),
   noted({ nested: { deep: [[], {}, [[null]], { "": "" }] }, list: [1, 2.5, -0.1, 1e21, 1e-7, 2 ** 53] }),
   noted(null),
   noted(JSON.parse('{"__proto__": {"x": 1}, "constructor": 1, "10": 1, "9": 2}')),

@@ -46,7 +46,15 @@ export function blobContract(corner: () => Corner): void {
     test("what is not there is null, and so is what is no name", async () => {
       const at = corner();
       const range = { from: 0, bytes: 10 };
-      for (const name of ["0".repeat(64), "", "..", "../state.sqlite", "A".repeat(64), "a".repeat(63), "\0"]) {
+      for (const name of [
+        "0".repeat(64),
+        "",
+        "..",
+        "../state.sqlite",
+        "A".repeat(64),
+        "a".repeat(63),
+        "\0",
+      ]) {
         assert.equal(await at.store.readBlob(name, range), null);
       }
     });
@@ -66,15 +74,14 @@ export function blobContract(corner: () => Corner): void {
       await at.append(a, [named(own), said("x"), named(shared)]);
       await put(at, ["shared"]); // b has the same result, and puts it as well
       await at.append(b, [named(shared)]);
-      await at.store.commit([{ do: "delete", key: a }]);
-      assert.deepEqual([await there(at, own), await there(at, shared), await there(at, held)], [
-        false,
-        true,
-        true,
-      ]);
+      await remove(at, a);
+      assert.deepEqual(
+        [await there(at, own), await there(at, shared), await there(at, held)],
+        [false, true, true],
+      );
       await at.reopen();
       assert.ok(await there(at, shared));
-      await at.store.commit([{ do: "delete", key: b }]);
+      await remove(at, b);
       assert.equal(await there(at, shared), false);
     });
 
@@ -148,6 +155,8 @@ async function there(at: Corner, blob: BlobName | undefined): Promise<boolean> {
   return (await at.store.readBlob(blob.sha256, { from: 0, bytes: 1 })) !== null;
 }
 
+/** Blobs go after the commit that decided it; they are gone when the store has come to rest. */
 async function remove(at: Corner, key: SessionKey): Promise<void> {
   await at.store.commit([{ do: "delete", key }]);
+  await at.sweep();
 }

@@ -185,7 +185,10 @@ export class Corner {
 
   sending(name: string, key: SessionKey): Of<"send"> {
     const route = { channel: "test", to: "somebody", thread: null };
-    return { do: "send", outgoing: { id: this.id(name), key, route, content: [{ type: "text", text: name }] } };
+    return {
+      do: "send",
+      outgoing: { id: this.id(name), key, route, content: [{ type: "text", text: name }] },
+    };
   }
 
   /** Claims for one owner, of which this corner's matter. */
@@ -288,7 +291,11 @@ export async function refused(code: FaultCode, promise: Promise<unknown>): Promi
 }
 
 /** Commits that are refused, and leave everything in the corner and in the feed as it was. */
-export async function withoutTrace(corner: Corner, code: FaultCode, changes: readonly Change[]): Promise<void> {
+export async function withoutTrace(
+  corner: Corner,
+  code: FaultCode,
+  changes: readonly Change[],
+): Promise<void> {
   const before = await corner.everything();
   const cursor = await corner.now();
   await refused(code, corner.store.commit(changes));

@@ -121,7 +121,8 @@ export function entriesContract(corner: () => Corner): void {
         const read: number[] = [];
         for await (const entry of at.store.entries(await at.transcript(key), range)) {
           if (read.length === 0) await at.rewind(key, 3, ["elsewhere"]);
-          if (read.length === READ_ENTRIES_MAX + 1) await at.append(key, [noted("more")], { contextSeq: 600 });
+          if (read.length === READ_ENTRIES_MAX + 1)
+            await at.append(key, [noted("more")], { contextSeq: 600 });
           assert(entry.type !== "gap");
           read.push(entry.seq);
         }

@@ -142,7 +142,19 @@ export function feedContract(corner: () => Corner): void {
       await at.open("a");
       assert.deepEqual((await at.store.changesSince(null)).changes, []);
       const far = (BigInt(await at.now()) + 1n).toString();
-      for (const cursor of [far, "", " ", "x", "-1", "1.5", "1e0", "0x0", "NaN", "99999999999999999999", "٣"]) {
+      for (const cursor of [
+        far,
+        "",
+        " ",
+        "x",
+        "-1",
+        "1.5",
+        "1e0",
+        "0x0",
+        "NaN",
+        "99999999999999999999",
+        "٣",
+      ]) {
         await refused("cursor_expired", at.store.changesSince(cursor));
       }
     });

@@ -49,7 +49,9 @@ export function forkContract(corner: () => Corner): void {
       const receipt = await at.store.commit([opening]);
       assert.deepEqual(receipt.seqs, { [opening.key]: 2 });
       const empty = await at.row(await at.open("empty"));
-      const lines = (await at.entries(opening.key, { since: 0 })).map((entry) => `${JSON.stringify(entry)}\n`);
+      const lines = (await at.entries(opening.key, { since: 0 })).map(
+        (entry) => `${JSON.stringify(entry)}\n`,
+      );
       const { bytes } = (await at.row(opening.key)).transcript;
       assert.ok(bytes > empty.transcript.bytes + Buffer.byteLength(lines.join("")), "the header says it too");
     });

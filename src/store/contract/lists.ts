@@ -53,7 +53,12 @@ export function listContract(corner: () => Corner): void {
       assert.deepEqual(await only({ label: at.id("lab") }), []);
       assert.deepEqual(await only({ titlePrefix: at.id("title").toUpperCase() }), [child]);
       assert.deepEqual(await only({ updatedSinceMs: at.world.nowMs() }), [main, child]);
-      assert.deepEqual(await only({ updatedSinceMs: at.world.nowMs() - 10_000 }), [main, child, labelled, root]);
+      assert.deepEqual(await only({ updatedSinceMs: at.world.nowMs() - 10_000 }), [
+        main,
+        child,
+        labelled,
+        root,
+      ]);
       assert.deepEqual(await only({ updatedSinceMs: at.world.nowMs() + 1 }), []);
     });
 
@@ -139,8 +144,6 @@ export function listContract(corner: () => Corner): void {
         ...["", " ", "0", "1", "100", "-1", "NaN", "null", "undefined", "[]", "[0,0]", "💥", "x".repeat(1e5)],
         ...[null, [], {}, "x", 0, [null], [[]], [true], [0, null], [0, 0, 0], ["a", "b"]].map(encode),
       ];
-      const { next } = await at.store.timers({ dueByMs: 0, limit: 1 });
-      assert.equal(next, null);
       for (const cursor of wrong) {
         await refused("bad_input", at.store.sessions({ cursor }));
         await refused("bad_input", at.store.sessions({ cursor, titlePrefix: "" }));

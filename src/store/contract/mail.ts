@@ -161,7 +161,9 @@ export function mailContract(corner: () => Corner): void {
     test("a mailbox is full for people and sessions, and never for the system itself", async () => {
       const at = corner();
       const [key, ancestor] = [await at.open("a"), await at.open("b")];
-      const many = Array.from({ length: MAILBOX_LETTERS_MAX - 1 }, (_, n) => at.posting([key, ancestor], `${n}`));
+      const many = Array.from({ length: MAILBOX_LETTERS_MAX - 1 }, (_, n) =>
+        at.posting([key, ancestor], `${n}`),
+      );
       const cause = { from: { kind: "internal_system", cause: "test" } } as const;
       await at.store.commit([at.posting(key, "own", cause), ...many]);
       const sister = { from: { kind: "inter_session", source: key, tool: null } } as const;

@@ -123,10 +123,7 @@ export function openContract(corner: () => Corner): void {
       assert.equal((await at.row(key)).settings.label, longest);
       for (const label of ["x".repeat(65), `${longest}x`]) {
         await refused("bad_input", at.open("b", { settings: { label } }));
-        await refused(
-          "bad_input",
-          at.store.commit([{ do: "set", key, version: null, settings: { label } }]),
-        );
+        await refused("bad_input", at.store.commit([{ do: "set", key, version: null, settings: { label } }]));
       }
     });
 

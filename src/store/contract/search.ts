@@ -30,8 +30,8 @@ export function searchContract(corner: () => Corner): void {
 
     test("accents need not be typed, in whichever way they were written", async () => {
       const at = corner();
-      await at.talk("a", ["Café crème", "cafe\u0301 noir"]);
-      for (const text of ["cafe", "CAFÉ", "cafe\u0301"]) {
+      await at.talk("a", ["Café crème", "la cre\u0300me du cafe\u0301"]);
+      for (const text of ["cafe creme", "CAFÉ crè", "cre\u0300me cafe\u0301", "crème cafe"]) {
         assert.equal((await find(at, { text, agent: at.agent })).hits.length, 2, text);
       }
     });
@@ -91,7 +91,21 @@ export function searchContract(corner: () => Corner): void {
       const hostile = [
         ...["", " ", '"', '""', "'", "\\", "*", "**", "^", "(", ")", "()", "-", "+", ":", "{a}", "a:b", "-a"],
         ...["AND", "OR", "NOT", "NEAR", "NEAR(a b, 2)", "a AND", "a OR OR b", '"a" "b', "text : a", "a* b*"],
-        ...["🎉", "🎉🎉 a", "\0", "a\0b", "\ud800", "\u0301", "日本", "हिन्दी", "𞤀", "%", "_", ";--", "'; DROP"],
+        ...[
+          "🎉",
+          "🎉🎉 a",
+          "\0",
+          "a\0b",
+          "\ud800",
+          "\u0301",
+          "日本",
+          "हिन्दी",
+          "𞤀",
+          "%",
+          "_",
+          ";--",
+          "'; DROP",
+        ],
         "x ".repeat(20_000),
         "y".repeat(100_000),
       ];

@@ -11,7 +11,7 @@
 //   G2. `writes` holds the lines of the commits that were accepted, in their order, and no others.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { Fault, type FaultWords } from "../../base/fault.ts";
+import { Fault, faultFrom, type FaultWords } from "../../base/fault.ts";
 import { MAILBOX_LETTERS_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -27,6 +27,7 @@ import {
   headerOf,
   nobodyReads,
   openedRow,
+  tell,
   type RowChange,
 } from "../rules.ts";
 import type { Changed, Posted, Receipt } from "../store.ts";
@@ -56,11 +57,13 @@ export class Group {
   #twin: Twin = "a";
   #writes: FileWrite[] = [];
   #erased: string[] = [];
-  #changed = new Map<SessionKey, Changed>();
+  #named: string[] = [];
+  #changed = new Map<string, Changed>();
   // Of the commit that is being applied.
   #touched: Changed[] = [];
   #seqs: Record<string, number> = {};
   #posts: Posted[] = [];
+  #undo: (() => void)[] = [];
 
   constructor(parts: { database: DatabaseSync; tables: Tables; rows: Rows; leases: Leases; paths: Paths }) {
     this.#tables = parts.tables;
@@ -72,37 +75,48 @@ export class Group {
     this.#rollback = parts.database.prepare("ROLLBACK TO one");
   }
 
-  /** Inside a transaction that the caller opened and will commit. Throws only what makes the whole group fail. */
-  apply(commits: readonly WireCommit[], twin: Twin, cursor: string): Applied {
+  /**
+   * Inside a transaction that the caller opened and will commit. Throws only what makes the whole group fail.
+   * `groups` is how many the feed has told of; a group that changed no row is not told.
+   */
+  apply(commits: readonly WireCommit[], twin: Twin, groups: number): Applied {
     this.#twin = twin;
     this.#writes = [];
     this.#erased = [];
+    this.#named = [];
     this.#changed = new Map();
-    const results = commits.map((commit) => [commit.id, this.#one(commit, cursor)] as const);
+    const made = commits.map((commit) => [commit.id, this.#one(commit)] as const);
     this.#rows.flush();
-    return { results, writes: this.#writes, erased: this.#erased, changed: [...this.#changed.values()] };
+    const changed = [...this.#changed.values()];
+    const cursor = String(changed.length > 0 ? groups + 1 : groups);
+    const results = made.map(([id, one]) => [id, "code" in one ? one : { cursor, ...one }] as const);
+    return { results, writes: this.#writes, erased: this.#erased, named: this.#named, changed };
   }
 
-  #one(commit: WireCommit, cursor: string): Receipt | FaultWords {
+  #one(commit: WireCommit): Omit<Receipt, "cursor"> | FaultWords {
     const writes = this.#writes.length;
     const erased = this.#erased.length;
+    const named = this.#named.length;
     this.#touched = [];
     this.#seqs = {};
     this.#posts = [];
+    this.#undo = [];
     this.#rows.begin();
     this.#savepoint.run();
     try {
       for (const change of commit.changes) this.#change(change, commit.atMs);
       this.#release.run();
-      for (const changed of this.#touched) this.#changed.set(changed.key, changed);
-      return { cursor, seqs: this.#seqs, posts: this.#posts };
+      for (const changed of this.#touched) tell(this.#changed, changed);
+      return { seqs: this.#seqs, posts: this.#posts };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       this.#rollback.run();
       this.#release.run();
       this.#rows.undo();
+      for (const step of this.#undo.toReversed()) step();
       this.#writes.length = writes;
       this.#erased.length = erased;
+      this.#named.length = named;
       return { code: error.code, message: error.message };
     }
   }
@@ -160,6 +174,7 @@ export class Group {
       throw new Fault("exists", `transcript ${change.transcript} exists already`);
     const parent = change.parent === null ? null : this.#rows.get(change.parent).row;
     const source = change.copy === null ? null : this.#rows.get(change.copy.of).row; // a source that is gone cannot be copied
+    if (change.copy?.missing) throw faultFrom(change.copy.missing);
     const copied = change.copy?.lines.drafts.length ?? 0;
     const header = encodeHeader(headerOf(change, { parent, source, copied, atMs }));
     const born = openedRow(change, parent, Buffer.byteLength(header), atMs);
@@ -182,6 +197,8 @@ export class Group {
   #append(change: Wire<"append">, atMs: number): void {
     const numbered = this.#rows.get(change.key);
     checkAppend(numbered.row, change, this.#leases.fenceOf(change.key));
+    if (change.missing) throw faultFrom(change.missing);
+    this.#named.push(...change.lines.blobs);
     this.#write(numbered, change.lines, {
       atMs,
       header: "",
@@ -263,7 +280,7 @@ export class Group {
     const path = transcriptPath(this.#paths, row.agent, row.transcript.id);
     this.#tables.erase(numbered, atMs);
     this.#rows.drop(row.key);
-    this.#leases.forget(row.key);
+    this.#undo.push(this.#leases.forget(row.key));
     this.#erased.push(path);
     this.#touched.push({ key: row.key, lastSeq: 0, deleted: true });
   }
@@ -292,5 +309,7 @@ export interface Applied {
   readonly writes: readonly FileWrite[];
   /** Transcript files whose sessions are gone. */
   readonly erased: readonly string[];
+  /** Blobs that new entries name, once for each time. */
+  readonly named: readonly string[];
   readonly changed: readonly Changed[];
 }

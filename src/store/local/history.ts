@@ -75,8 +75,8 @@ function pageUp(from: Snapshot, range: Range, stop: Stop | null): HistoryPage {
 
 function startUp({ row, source }: Snapshot, below: number | null, stop: Stop | null): Upwards | undefined {
   if (stop?.way === "up") return { to: seekSeq(source, stop.seq), wanted: stop.wanted };
-  // Below the last jump only a walk from the end tells what is on the path.
-  if (below === null || below > row.transcript.lastSeq || below < row.transcript.jumpSeq) return undefined;
+  // Before the last jump only a walk from the end tells what is on the path.
+  if (below === null || below > row.transcript.lastSeq || below <= row.transcript.jumpSeq) return undefined;
   return { to: seekSeq(source, below), wanted: "whatever comes" };
 }
 

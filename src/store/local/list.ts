@@ -2,10 +2,10 @@
 // no more than PAGE_SCAN_ROWS_MAX rows are looked at, so a rare combination comes in short pages instead of late.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { PAGE_ROWS_MAX, PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
+import { PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
 import type { Session } from "../../sessions/session.ts";
+import { cursorTo, limitOf, placeFrom } from "../cursor.ts";
 import type { Page, SessionQuery } from "../store.ts";
-import { cursorTo, placeFrom } from "./cursor.ts";
 import { ROW, unpackRow } from "./row.ts";
 
 /** In the order of how few sessions they leave, as a rule. */
@@ -15,7 +15,7 @@ const EXACT = ["parent", "label", "state", "kind", "agent"] as const;
 type Place = readonly [at: string | number, n: number];
 
 export function listSessions(database: DatabaseSync, query: SessionQuery): Page<Session> {
-  const limit = Math.max(1, Math.min(query.limit ?? 100, PAGE_ROWS_MAX));
+  const limit = limitOf(query);
   if (query.titlePrefix === undefined)
     return byTime(database, query, { limit, place: placeFrom(query.cursor, [0, 0]) });
   return byTitle(database, query, { limit, place: placeFrom(query.cursor, ["", 0]) });

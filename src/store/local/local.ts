@@ -20,7 +20,7 @@ import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
 import { decodeLine } from "../../transcript/codec.ts";
 import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
-import { checkChange, noSuchEntry } from "../rules.ts";
+import { checkChange, noSuchEntry, type Of } from "../rules.ts";
 import type * as S from "../store.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
 import type { Stop } from "./history.ts";
@@ -63,6 +63,9 @@ export class LocalStore implements S.Store {
   readonly #search: Thread<ToSearch, FromSearch>;
   readonly #pending = new Map<number, Pending>();
   readonly #listeners = new Set<() => void>();
+  /** Commits that are not handed in yet, because something has to be read for them. */
+  readonly #reading = new Set<Promise<unknown>>();
+  #closing: Promise<void> | null = null;
   #batch: WireCommit[] = [];
   #lastCommit = 0;
   #waitingBytes = 0;
@@ -108,20 +111,40 @@ export class LocalStore implements S.Store {
         (change.do === "open" && change.copy !== null) ||
         (change.do === "append" && change.rewindTo !== null),
     );
-    if (needsReading) return this.#enqueue(await Promise.all(changes.map((change) => this.#readFor(change))));
-    return this.#enqueue(changes.map((change) => encodeChange(change, [])));
+    if (!needsReading) return this.#enqueue(changes.map((change) => encodeChange(change, [])));
+    const reading = Promise.all(changes.map((change) => this.#readFor(change)));
+    this.#reading.add(reading);
+    try {
+      return this.#enqueue(await reading);
+    } finally {
+      this.#reading.delete(reading);
+    }
   }
 
-  /** A fork is read before it is written; a rewind is checked against what it goes back to. */
+  /**
+   * A fork is read before it is written; a rewind is checked against what it goes back to. If that is not there,
+   * the writer is told: whether it matters depends on the changes before, and on what exists by then.
+   */
   async #readFor(change: S.Change): Promise<WireChange> {
-    if (change.do === "append" && change.rewindTo !== null) {
-      const { id, seq } = change.rewindTo;
-      const row = await this.session(change.key);
-      const found = row === null ? null : await first(this.entries(row.transcript.id, { since: seq }));
-      if (found?.type === "gap" || found?.id !== id) throw noSuchEntry(change.key, seq);
+    try {
+      if (change.do === "append" && change.rewindTo !== null) await this.#find(change.key, change.rewindTo);
+      const copied = change.do === "open" && change.copy !== null ? await this.#copied(change.copy) : [];
+      return encodeChange(change, copied);
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code === "bad_input" || error.code === "closed") throw error;
+      return encodeChange(change, [], { code: error.code, message: error.message });
     }
-    if (change.do !== "open" || change.copy === null) return encodeChange(change, []);
-    const { of, fromSeq, throughSeq } = change.copy;
+  }
+
+  async #find(key: SessionKey, entry: { readonly id: string; readonly seq: number }): Promise<void> {
+    const row = await this.session(key);
+    const found = row === null ? null : await first(this.entries(row.transcript.id, { since: entry.seq }));
+    if (found?.type === "gap" || found?.id !== entry.id || found.seq !== entry.seq)
+      throw noSuchEntry(key, entry.seq);
+  }
+
+  async #copied(copy: NonNullable<Of<"open">["copy"]>): Promise<Entry[]> {
+    const { of, fromSeq, throughSeq } = copy;
     const source = await this.session(of);
     if (!source) throw new Fault("not_found", `there is no session ${of}`);
     const copied: Entry[] = [];
@@ -132,7 +155,7 @@ export class LocalStore implements S.Store {
       copied.push(entry);
     }
     if (copied.at(-1)?.seq !== throughSeq) throw noSuchEntry(of, throughSeq);
-    return encodeChange(change, copied);
+    return copied;
   }
 
   #enqueue(changes: readonly WireChange[]): Promise<S.Receipt> {
@@ -198,6 +221,7 @@ export class LocalStore implements S.Store {
     this.#pending.clear();
     this.#writer.fail(fault);
     this.#reader.fail(fault);
+    this.#search.fail(fault);
     this.#parts.log.fatal({ code: fault.code }, fault.message);
     this.#parts.died(fault);
   }
@@ -248,11 +272,12 @@ export class LocalStore implements S.Store {
     });
   }
 
-  readBlob(
+  async readBlob(
     sha256: string,
     range: { readonly from: number; readonly bytes: number },
   ): Promise<Uint8Array | null> {
-    return readBlob(this.#paths, sha256, range);
+    if (this.#ended) throw this.#ended;
+    return await readBlob(this.#paths, sha256, range);
   }
 
   async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
@@ -287,14 +312,22 @@ export class LocalStore implements S.Store {
     await this.#ask({ what: "checkpoint" });
   }
 
-  async close(): Promise<void> {
-    if (!this.#ended) {
-      this.#flush();
+  /** However often it is called, it happens once, and all hear when it is done. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#reading);
+    try {
+      if (this.#ended) return;
       const closing = this.#ask({ what: "close" });
       this.#ended = new Fault("closed", "the store is closed");
       await closing;
+    } finally {
+      await this.#letGo();
     }
-    await this.#letGo();
   }
 
   async #letGo(): Promise<void> {

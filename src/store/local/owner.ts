@@ -78,7 +78,8 @@ function lookAt(home: string): string | null {
   try {
     const made = mkdirSync(home, { recursive: true, mode: 0o700 });
     // A new home's name, and those of new directories above it, must survive a power cut too.
-    for (let at = home; made !== undefined && at.length >= made.length; at = dirname(at)) syncDirectory(dirname(at));
+    for (let at = home; made !== undefined && at.length >= made.length; at = dirname(at))
+      syncDirectory(dirname(at));
     return judgeFilesystem(statfsSync(home).type, home);
   } catch (error) {
     throw asHomeFault(error, home);

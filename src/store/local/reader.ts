@@ -6,13 +6,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultWords } from "../../base/fault.ts";
-import { PAGE_ROWS_MAX } from "../../limits.ts";
 import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
+import { cursorTo, groupFrom, limitOf, placeFrom } from "../cursor.ts";
 import type { Changed, Page, PageOf, Range, SessionQuery } from "../store.ts";
-import { cursorTo, placeFrom } from "./cursor.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
 import { listSessions } from "./list.ts";
 import { pathsIn, type Paths } from "./paths.ts";
@@ -120,7 +119,7 @@ class Reader {
   }
 
   #timers(ask: Questions["timers"]["ask"]): Page<Timer> {
-    const limit = pageLimit(ask);
+    const limit = limitOf(ask);
     const [due, id] = placeFrom(ask.cursor, [0, ""] as [number, string]) ?? [-Infinity, ""];
     const found = this.#database
       .prepare(
@@ -141,9 +140,9 @@ class Reader {
     const ends = this.#database.prepare("SELECT min(n) AS low, max(n) AS high FROM feed").get();
     const high = Number(ends?.["high"] ?? 0);
     if (cursor === null) return { changes: [], cursor: String(high) };
-    const seen = Number(cursor);
+    const seen = groupFrom(cursor);
     const low = Number(ends?.["low"] ?? 1);
-    if (!Number.isInteger(seen) || seen < low - 1 || seen > high)
+    if (seen < low - 1 || seen > high)
       throw new Fault("cursor_expired", "the feed does not reach back that far");
     const groups = this.#database
       .prepare("SELECT n, body FROM feed WHERE n > ? ORDER BY n LIMIT ?")
@@ -158,7 +157,7 @@ class Reader {
     page: PageOf,
     make: (row: Record<string, unknown>) => Row,
   ): Page<Row> {
-    const limit = pageLimit(page);
+    const limit = limitOf(page);
     const [after] = placeFrom(page.cursor, [0] as [number]) ?? [0];
     const found = this.#database.prepare(sql).all(...values, after, limit);
     return {
@@ -166,10 +165,6 @@ class Reader {
       next: found.length === limit ? cursorTo([Number(found.at(-1)?.["n"])]) : null,
     };
   }
-}
-
-function pageLimit(page: PageOf): number {
-  return Math.max(1, Math.min(page.limit ?? 100, PAGE_ROWS_MAX));
 }
 
 /** A refusal, or a disk that cannot be read; anything else is our bug: the thread dies, and the process with it. */

@@ -87,7 +87,8 @@ class Search {
   }
 
   answer(query: SearchQuery): Hits {
-    const words = query.text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+    // An accent may be a character of its own (\p{M}): it belongs to the letter before it.
+    const words = query.text.split(/[^\p{L}\p{N}\p{M}]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word));
     const behind = this.#behind();
     if (words.length === 0) return { hits: [], behind };
     // Each word quoted: what people type is never read as the index's own language. The last may be a beginning.

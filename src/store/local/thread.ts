@@ -69,7 +69,7 @@ export class Thread<To, From> {
   }
 
   async stop(): Promise<void> {
-    this.#gone ??= new Fault("closed", "the store is closed");
+    this.fail(this.#gone ?? new Fault("closed", "the store is closed"));
     this.#worker.removeAllListeners("exit");
     this.#port.close();
     await this.#worker.terminate();

@@ -20,9 +20,17 @@ export interface Lines {
 
 export type WireChange =
   | (Omit<Of<"open">, "copy"> & {
-      readonly copy: { readonly of: SessionKey; readonly lines: Lines; readonly contextSeq: number } | null;
+      readonly copy: {
+        readonly of: SessionKey;
+        readonly lines: Lines;
+        readonly contextSeq: number;
+        readonly missing: FaultWords | null; // what there was instead of entries to copy
+      } | null;
     })
-  | (Omit<Of<"append">, "entries"> & { readonly lines: Lines })
+  | (Omit<Of<"append">, "entries"> & {
+      readonly lines: Lines;
+      readonly missing: FaultWords | null; // what there was instead of the entry to go back to
+    })
   | {
       readonly do: "post";
       readonly to: readonly SessionKey[];
@@ -81,18 +89,26 @@ export interface Notice {
   readonly count: number;
 }
 
-/** Makes a change ready to cross. `copied` holds the entries that a fork copies, read beforehand. */
-export function encodeChange(change: Change, copied: readonly Entry[]): WireChange {
+/**
+ * Makes a change ready to cross. `copied` holds the entries that a fork copies, read beforehand; what was wrong with
+ * them is for the writer to say, when everything before it was right.
+ */
+export function encodeChange(
+  change: Change,
+  copied: readonly Entry[],
+  missing: FaultWords | null = null,
+): WireChange {
   switch (change.do) {
     case "open": {
       const { copy, ...rest } = change;
       if (copy === null) return { ...rest, copy: null };
       const contextSeq = contextStart(copied.map((entry, at) => ({ ...entry, seq: at + 1 })));
-      return { ...rest, copy: { of: copy.of, lines: encodeLines(copied.map(unstamped)), contextSeq } };
+      const lines = encodeLines(copied.map(unstamped));
+      return { ...rest, copy: { of: copy.of, lines, contextSeq, missing } };
     }
     case "append": {
       const { entries, ...rest } = change;
-      return { ...rest, lines: encodeLines(entries.map((draft) => ({ id: null, draft }))) };
+      return { ...rest, lines: encodeLines(entries.map((draft) => ({ id: null, draft }))), missing };
     }
     case "post": {
       const { body, print } = sealLetter(change.letter);
@@ -105,6 +121,10 @@ export function encodeChange(change: Change, copied: readonly Entry[]): WireChan
         capped: isCapped(change.letter),
       };
     }
+    case "setTimer":
+    case "send":
+      // Whatever JSON cannot say is the caller's error, and must not become the writer's.
+      return JSON.parse(JSON.stringify(change)) as typeof change;
     default:
       return change;
   }

@@ -53,7 +53,8 @@ class Writer {
   readonly #group: Group;
   readonly #files: TranscriptFiles;
   readonly #checkpoint: Checkpoint;
-  readonly #heldBlobs = new Map<string, number>();
+  /** When each blob was put, as often as no entry has named it since. */
+  readonly #heldBlobs = new Map<string, number[]>();
   readonly #unwritten = new Unwritten();
   #waiting: WireCommit[] = [];
   #full = false; // A2
@@ -141,10 +142,9 @@ class Writer {
 
   /** One transaction; everybody has been told when it returns. It gives back what is to be written to files. */
   #transact(commits: readonly WireCommit[]): readonly FileWrite[] {
-    const cursor = String(this.#groups + 1);
     try {
       this.#database.exec("BEGIN IMMEDIATE");
-      const applied = this.#group.apply(commits, this.#checkpoint.active, cursor);
+      const applied = this.#group.apply(commits, this.#checkpoint.active, this.#groups);
       if (applied.changed.length > 0) {
         this.#database
           .prepare("INSERT INTO feed (n, body) VALUES (?,?)")
@@ -154,6 +154,7 @@ class Writer {
       if (applied.changed.length > 0) this.#groups += 1;
       this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
       this.#say({ say: "done", results: JSON.stringify(applied.results) }); // A1
+      for (const sha256 of applied.named) this.#heldBlobs.get(sha256)?.shift();
       if (applied.erased.length > 0) this.#erase(applied.erased);
       return applied.writes.filter((write) => !applied.erased.includes(write.path));
     } catch (error) {
@@ -173,12 +174,10 @@ class Writer {
       this.#unwritten.drop(path);
       this.#files.erased(path);
     }
-    const nowMs = this.#lastAtMs;
-    finishIntents(
-      this.#database,
-      this.#paths,
-      (sha256) => (this.#heldBlobs.get(sha256) ?? -Infinity) > nowMs - BLOB_HELD_MS,
-    );
+    const beforeMs = this.#lastAtMs - BLOB_HELD_MS;
+    const isHeld = (sha256: string): boolean =>
+      this.#heldBlobs.get(sha256)?.some((atMs) => atMs > beforeMs) ?? false;
+    finishIntents(this.#database, this.#paths, isHeld);
   }
 
   /** Every committed line is in its file. False: the disk is full, and some are not (A2). */
@@ -242,8 +241,8 @@ class Writer {
         this.#database.prepare("DELETE FROM mail WHERE n = ?").run(Number(n));
     }
     this.#swept = some.length < 500 ? 0 : Number(some.at(-1)?.["n"] ?? 0);
-    for (const [sha256, atMs] of this.#heldBlobs)
-      if (atMs < this.#lastAtMs - BLOB_HELD_MS) this.#heldBlobs.delete(sha256);
+    for (const [sha256, held] of this.#heldBlobs)
+      if (held.every((atMs) => atMs < this.#lastAtMs - BLOB_HELD_MS)) this.#heldBlobs.delete(sha256);
   }
 
   async #answer(id: number, ask: WriterAsk): Promise<void> {
@@ -265,10 +264,11 @@ class Writer {
         this.#leases.release(ask.owner, ask.keys);
         return null;
       case "hold":
-        this.#heldBlobs.set(ask.sha256, ask.nowMs);
+        this.#heldBlobs.set(ask.sha256, [...(this.#heldBlobs.get(ask.sha256) ?? []), ask.nowMs]);
         return null;
       case "checkpoint":
         await this.#settle();
+        this.#sweep();
         return null;
       case "close":
         await this.#settle();

@@ -68,7 +68,8 @@ export function searchEntries(
     if (query.key !== undefined && row.key !== query.key) continue;
     for (const entry of lines.toReversed()) {
       const words = new Set(wordsOf(textOf(entry)));
-      const found = whole.every((word) => words.has(word)) && words.values().some((word) => word.startsWith(begun));
+      const found =
+        whole.every((word) => words.has(word)) && words.values().some((word) => word.startsWith(begun));
       if (!found) continue;
       const { key, transcript } = row;
       hits.push({ key, transcript: transcript.id, seq: entry.seq, snippet: textOf(entry).slice(0, 160) });
@@ -79,7 +80,10 @@ export function searchEntries(
 
 /** Without accents and case, as people type. */
 function wordsOf(text: string): string[] {
-  const letters = text.normalize("NFD").replaceAll(/\p{M}+/gu, "").toLowerCase();
+  const letters = text
+    .normalize("NFD")
+    .replaceAll(/\p{M}+/gu, "")
+    .toLowerCase();
   return letters.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
 }
 

@@ -1,0 +1,56 @@
+// The library's public face. What is not named here is nobody's to rely on.
+
+export { Fault, type FaultCode } from "./base/fault.ts";
+export { openLog, type Log } from "./base/log.ts";
+export { RealWorld, SimulatedWorld, type World } from "./base/world.ts";
+export type { Class, Letter, Mail, Mode, Outgoing, Route } from "./mail/letter.ts";
+export {
+  acpKey,
+  agentOf,
+  channelKey,
+  cronKey,
+  cronRunKey,
+  DEFAULT_AGENT,
+  describeKey,
+  directKey,
+  groupKey,
+  heartbeatKey,
+  hookKey,
+  isAcp,
+  isCronRun,
+  isSubagent,
+  isThreaded,
+  mainKey,
+  namedKey,
+  parseAgent,
+  parseKey,
+  roomKey,
+  subagentKey,
+  threadKey,
+  topicKey,
+  type AgentId,
+  type KeyKind,
+  type KeyParts,
+  type SessionKey,
+} from "./routing/key.ts";
+export type { Provenance } from "./routing/provenance.ts";
+export type { Outcome, RunState, Session, Settings, Signal, Tail, Usage } from "./sessions/session.ts";
+export { LocalStore, type LocalParts } from "./store/local/local.ts";
+export { MemoryStore } from "./store/memory.ts";
+export type {
+  Change,
+  Changed,
+  Claim,
+  Hits,
+  Page,
+  PageOf,
+  Posted,
+  Range,
+  Receipt,
+  SearchQuery,
+  SessionQuery,
+  Store,
+} from "./store/store.ts";
+export type { Timer } from "./timers/timer.ts";
+export type { BlobName, Block, Body, Draft, Entry, Gap, Header, Message } from "./transcript/entry.ts";
+export { spillMessage, type PutBlob } from "./transcript/spill.ts";
