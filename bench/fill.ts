@@ -163,7 +163,7 @@ function oneOfMany(n: number, dice: SimulatedWorld, clock: SteppedClock): Change
   const agent = parseAgent(AGENTS[third()] ?? "");
   const chat = { agent, channel: null, account: null, peer: `p${n}` };
   const key = [directKey(chat), groupKey(chat), hookKey(agent, `p${n}`)][third()] ?? mainKey(agent);
-  const text = `${TITLES[n % 2]} ${textAt(n)}`.slice(0, 200);
+  const text = `${TITLES[n % 2]} ${n} ${textAt(n)}`.slice(0, 200);
   const parent = third() === 0 ? PARENT : null;
   const label = third() === 0 ? LABEL : null;
   const states: RunState[] = [

@@ -54,13 +54,12 @@ const say = (words: string): void => {
 const load = loadavg()[0] ?? 0;
 const scratch = new Scratch(process.env["SESSIOND_BENCH_DIR"]);
 
+process.on("exit", () => scratch.clearNow()); // also after an error that nobody caught
+
 let leaving = false;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
-    if (leaving) {
-      scratch.clearNow();
-      process.exit(130);
-    }
+    if (leaving) process.exit(130);
     leaving = true;
     say("interrupted; removing what was made");
     void scratch.clear().finally(() => process.exit(130));

@@ -83,7 +83,11 @@ function filesystemOf(directory: string): string {
 function commitOf(): string {
   try {
     const cwd = new URL("..", import.meta.url);
-    return execFileSync("git", ["describe", "--always", "--dirty"], { cwd, encoding: "utf8" }).trim();
+    return execFileSync("git", ["describe", "--always", "--dirty"], {
+      cwd,
+      encoding: "utf8",
+      stdio: "pipe",
+    }).trim();
   } catch {
     return "unknown"; // a copy without its repository can be measured too
   }

@@ -12,6 +12,8 @@ const SECRETS = [
   "*.token",
   "*.apiKey",
   "*.authorization",
+  "*.password",
+  "*.secret",
 ];
 
 /** One JSON object a line. `to` is standard error unless someone wants it elsewhere: standard output is for answers. */

@@ -33,9 +33,10 @@ export class Corner {
   readonly agent: AgentId;
   readonly #opened: Opened;
 
-  constructor(opened: Opened) {
+  /** `agent` is given where two stores are to hold the same. */
+  constructor(opened: Opened, agent?: AgentId) {
     corners += 1;
-    this.agent = parseAgent(`corner-${corners}`);
+    this.agent = agent ?? parseAgent(`corner-${corners}`);
     this.#opened = opened;
   }
 

@@ -9,6 +9,7 @@
 // Invariants
 //   P1. A line leaves the journal only after its file, and every directory that gained a name for it, is synced.
 //   P2. A failed sync is final. The pages may be gone, and asking again would be answered with a lie.
+//   P3. A full disk is not the end: a twin that cannot be emptied for lack of room stays sealed until there is some.
 
 import { open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
@@ -19,12 +20,18 @@ import type { Notice } from "./wire.ts";
 /** Syncs under way at once: what the thread pool has to give. */
 const SYNCS_PARALLEL = 4;
 
+interface Sealed {
+  readonly twin: Twin;
+  readonly dirty: Dirty;
+}
+
 export class Checkpoint {
   readonly #database: DatabaseSync;
   readonly #files: TranscriptFiles;
   readonly #notify: (notice: Notice) => void;
   #active: Twin = "a";
   #activeBytes = 0;
+  #sealed: Sealed | null = null;
   #running: Promise<void> | null = null;
 
   constructor(parts: { database: DatabaseSync; files: TranscriptFiles; notify: (notice: Notice) => void }) {
@@ -49,23 +56,31 @@ export class Checkpoint {
     this.#activeBytes += bytes;
   }
 
-  /** Seals the active twin and goes on with the other. Call only when every committed line is in its file. */
+  /**
+   * Seals the active twin and goes on with the other. Call only when every committed line is in its file.
+   * Rejects when the disk is too full to empty the sealed twin: it stays sealed, and the next call tries again.
+   */
   begin(): Promise<void> {
     if (this.#running !== null) return this.#running;
-    if (this.#activeBytes === 0) return Promise.resolve();
-    const sealed = this.#active;
-    this.#active = sealed === "a" ? "b" : "a";
-    this.#activeBytes = 0;
-    const dirty = this.#files.takeDirty();
-    this.#running = this.#finish(sealed, dirty).finally(() => (this.#running = null));
+    if (this.#sealed === null && this.#activeBytes === 0) return Promise.resolve();
+    this.#sealed ??= this.#seal();
+    this.#running = this.#finish(this.#sealed).finally(() => (this.#running = null));
     return this.#running;
   }
 
+  #seal(): Sealed {
+    const twin = this.#active;
+    this.#active = twin === "a" ? "b" : "a";
+    this.#activeBytes = 0;
+    return { twin, dirty: this.#files.takeDirty() };
+  }
+
   /** P1. */
-  async #finish(sealed: Twin, dirty: Dirty): Promise<void> {
+  async #finish({ twin, dirty }: Sealed): Promise<void> {
     await syncAll(dirty.files, (path) => this.#syncFile(path));
     await syncAll(dirty.directories, syncPath);
-    this.#database.exec(`DELETE FROM journal_${sealed}`);
+    this.#database.exec(`DELETE FROM journal_${twin}`);
+    this.#sealed = null;
     // Readers of the database may hold it up; then the rest is folded back the next time.
     this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
@@ -96,6 +111,9 @@ async function syncPath(path: string, what: "data" | "all" = "all"): Promise<voi
   try {
     if (what === "data") await handle.datasync();
     else await handle.sync();
+  } catch (error) {
+    // Whatever the reason, a full disk included: the pages may be gone (P2), so nobody may read a code here and try again.
+    throw new Error(`${path} could not be synced`, { cause: error });
   } finally {
     await handle.close();
   }

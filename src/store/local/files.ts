@@ -171,6 +171,13 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
+/** No room, said by the system or by SQLite. */
+export function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("errcode" in error) return Number(error.errcode) === 13; // SQLITE_FULL
+  return "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}
+
 function createNew(directory: string, name: string): { readonly file: number; readonly path: string } {
   for (let n = 0; ; n += 1) {
     const path = join(directory, `${name}.${n}`);

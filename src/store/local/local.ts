@@ -23,6 +23,7 @@ import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
 import { checkChange, noSuchEntry, type Of } from "../rules.ts";
 import type * as S from "../store.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
+import { isFull } from "./files.ts";
 import type { Stop } from "./history.ts";
 import { takeHome, type Owner } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
@@ -70,6 +71,7 @@ export class LocalStore implements S.Store {
   #lastCommit = 0;
   #waitingBytes = 0;
   #ended: Fault | null = null;
+  #searching: "no" | "yes" | "and again" = "no";
 
   /** Takes the home, recovers what an unclean stop left, and is ready when it resolves. */
   static async open(home: string, parts: LocalParts): Promise<LocalStore> {
@@ -83,7 +85,7 @@ export class LocalStore implements S.Store {
       await store.#letGo();
       throw error;
     }
-    store.#search.post({ do: "start" }); // The reader and search open the database that the writer has made.
+    store.#letSearchLook(); // what an earlier process left to it
     return store;
   }
 
@@ -98,7 +100,7 @@ export class LocalStore implements S.Store {
       died,
     });
     this.#search = new Thread("search", paths.home, {
-      hear: ({ id, answer }) => this.#search.settle(id, answer),
+      hear: (message) => this.#hearSearch(message),
       died,
     });
   }
@@ -187,7 +189,7 @@ export class LocalStore implements S.Store {
     switch (message.say) {
       case "done":
         for (const [id, result] of JSON.parse(message.results) as Results) this.#settle(id, result);
-        this.#search.post({ do: "look" });
+        this.#letSearchLook();
         for (const listener of this.#listeners) listener();
         break;
       case "answer":
@@ -211,6 +213,19 @@ export class LocalStore implements S.Store {
     this.#waitingBytes -= pending.bytes;
     if (isFaultWords(result)) pending.reject(faultFrom(result));
     else pending.resolve(result);
+  }
+
+  /** One word is enough until search has caught up and says so; what came meanwhile is worth another. */
+  #letSearchLook(): void {
+    if (this.#searching === "no") this.#search.post({ do: "look" });
+    this.#searching = this.#searching === "no" ? "yes" : "and again";
+  }
+
+  #hearSearch(message: FromSearch): void {
+    if (message !== "caught up") return this.#search.settle(message.id, message.answer);
+    const again = this.#searching === "and again";
+    this.#searching = "no";
+    if (again) this.#letSearchLook();
   }
 
   /** M2. */
@@ -365,7 +380,7 @@ function decoded(line: string): Entry {
 }
 
 function asDiskFault(error: unknown): unknown {
-  const full =
-    error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
-  return full ? new Fault("disk_full", "the disk is full; the blob was not kept", { cause: error }) : error;
+  return isFull(error)
+    ? new Fault("disk_full", "the disk is full; the blob was not kept", { cause: error })
+    : error;
 }

@@ -22,14 +22,10 @@ import { tune } from "./schema.ts";
 import { snapshot } from "./spliced.ts";
 
 export type ToSearch =
-  | { readonly do: "start" }
   | { readonly do: "look" }
   | { readonly do: "search"; readonly id: number; readonly query: SearchQuery };
 
-export interface FromSearch {
-  readonly id: number;
-  readonly answer: Hits;
-}
+export type FromSearch = "caught up" | { readonly id: number; readonly answer: Hits };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS seen (one INTEGER PRIMARY KEY, cursor INTEGER NOT NULL, scanned INTEGER);
@@ -55,6 +51,7 @@ interface Seen {
 }
 
 class Search {
+  readonly #caughtUp: () => void;
   readonly #paths: Paths;
   readonly #state: DatabaseSync;
   readonly #index: DatabaseSync;
@@ -64,7 +61,9 @@ class Search {
   readonly #getPlace: StatementSync;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(home: string) {
+  /** `caughtUp` is told when the index has everything that the feed had. */
+  constructor(home: string, caughtUp: () => void) {
+    this.#caughtUp = caughtUp;
     this.#paths = pathsIn(home);
     this.#state = new DatabaseSync(this.#paths.state);
     tune(this.#state, "read");
@@ -83,6 +82,7 @@ class Search {
       const more = this.#catchUp();
       this.#timer = null;
       if (more) this.look(3 * (performance.now() - before)); // X2
+      else this.#caughtUp();
     }, afterMs);
   }
 
@@ -241,11 +241,10 @@ function prepared(path: string): DatabaseSync {
 }
 
 const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };
+const say = (message: FromSearch): void => port.postMessage(message);
 let search: Search | null = null;
 port.on("message", (message: ToSearch) => {
-  if (message.do === "start") search = new Search(home); // not before the writer has made the database
-  if (search === null) return;
-  if (message.do === "search")
-    port.postMessage({ id: message.id, answer: search.answer(message.query) } satisfies FromSearch);
+  search ??= new Search(home, () => say("caught up")); // by now the writer has made the database
+  if (message.do === "search") say({ id: message.id, answer: search.answer(message.query) });
   else search.look(LOOK_AFTER_MS);
 });

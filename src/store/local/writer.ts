@@ -7,14 +7,14 @@
 //   Does not:  answer questions that only read (reader.ts).
 //
 // Invariants
-//   A1. A caller is answered after COMMIT returned, never before (S2); the files are written after that, as soon
-//       as no commit waits, or when a mebibyte of lines has gathered.
+//   A1. A caller is answered after COMMIT returned, never before (S2); the files are written after that, in
+//       the first lull, or when a mebibyte of lines has gathered.
 //   A2. While a committed line cannot be written to its file because the disk is full, no new commit is taken
 //       and no twin is sealed: the line is safe in the journal.
 //   A3. An error of a sync or of the database ends the writer. Callers hear `outcome_unknown`: it may have
 //       happened, and the next start decides.
 
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultCode, type FaultWords } from "../../base/fault.ts";
 import {
@@ -30,8 +30,8 @@ import { Leases } from "../leases.ts";
 import { hasWork } from "../rules.ts";
 import type { Claim } from "../store.ts";
 import { Checkpoint } from "./checkpoint.ts";
-import { TranscriptFiles } from "./files.ts";
-import { Group, type FileWrite } from "./group.ts";
+import { isFull, TranscriptFiles } from "./files.ts";
+import { Group, type Applied } from "./group.ts";
 import { isDamaged } from "./owner.ts";
 import { pathsIn } from "./paths.ts";
 import { finishIntents, replayJournal } from "./recover.ts";
@@ -43,6 +43,12 @@ import type { FromWriter, Notice, Results, ToWriter, WireCommit, WriterAnswer, W
 
 /** Lines that wait for their file while commits keep coming. */
 const UNWRITTEN_BYTES_MAX = 1024 * 1024;
+
+/** Long enough that the next commit of a busy session comes first, too short for a person to notice. */
+const LULL_MS = 2;
+
+/** Groups between two looks at the length of the log. */
+const FOLD_EVERY_GROUPS = 16;
 
 class Writer {
   readonly #port: MessagePort;
@@ -56,6 +62,8 @@ class Writer {
   /** When each blob was put, as often as no entry has named it since. */
   readonly #heldBlobs = new Map<string, number[]>();
   readonly #unwritten = new Unwritten();
+  readonly #walPages: StatementSync;
+  readonly #feed: StatementSync;
   #waiting: WireCommit[] = [];
   #full = false; // A2
   #scheduled = false;
@@ -64,6 +72,8 @@ class Writer {
   #lastAtMs = 0;
   #swept = 0;
   #timer: NodeJS.Timeout | null = null;
+  #lull: NodeJS.Timeout | null = null;
+  #sinceFold = 0;
 
   constructor(port: MessagePort, home: string) {
     this.#port = port;
@@ -73,6 +83,8 @@ class Writer {
     tune(this.#database, "write");
     climb(this.#database, LADDER, this.#paths.state);
     const database = this.#database;
+    this.#walPages = database.prepare("PRAGMA wal_checkpoint(NOOP)");
+    this.#feed = database.prepare("INSERT INTO feed (n, body) VALUES (?,?)");
     const notify = (notice: Notice): void => this.#say({ say: "notice", notice });
     this.#files = new TranscriptFiles(this.#paths, notify);
     this.#checkpoint = new Checkpoint({ database, files: this.#files, notify });
@@ -119,7 +131,7 @@ class Writer {
   }
 
   #commitGroup(): void {
-    if (this.#waiting.length === 0) return void this.#writeFiles();
+    if (this.#waiting.length === 0) return;
     if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX && this.#checkpoint.running !== null) return; // the twin is full: wait for its sibling
     const commits = this.#waiting;
     this.#waiting = [];
@@ -130,33 +142,31 @@ class Writer {
         "the disk is full; what was acknowledged is safe in the journal",
       );
     }
-    for (const write of this.#transact(commits)) {
+    const applied = this.#transact(commits);
+    if (applied === null) return;
+    this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
+    for (const sha256 of applied.named) this.#heldBlobs.get(sha256)?.shift();
+    for (const write of applied.writes) {
       this.#unwritten.add(write);
       this.#checkpoint.wrote(write.bytes.length);
     }
+    if (applied.erased.length > 0) this.#erase(applied.erased);
     if (this.#unwritten.bytes > UNWRITTEN_BYTES_MAX) this.#writeFiles();
-    this.#foldWal();
+    else this.#writeSoon();
     this.#checkpointSoon();
-    this.#schedule(); // and if nobody came by then, the files are written
+    this.#foldWal();
   }
 
-  /** One transaction; everybody has been told when it returns. It gives back what is to be written to files. */
-  #transact(commits: readonly WireCommit[]): readonly FileWrite[] {
+  /** One transaction; everybody has been told when it returns. Null: it was refused as a whole. */
+  #transact(commits: readonly WireCommit[]): Applied | null {
     try {
       this.#database.exec("BEGIN IMMEDIATE");
       const applied = this.#group.apply(commits, this.#checkpoint.active, this.#groups);
-      if (applied.changed.length > 0) {
-        this.#database
-          .prepare("INSERT INTO feed (n, body) VALUES (?,?)")
-          .run(this.#groups + 1, JSON.stringify(applied.changed));
-      }
+      if (applied.changed.length > 0) this.#feed.run(this.#groups + 1, JSON.stringify(applied.changed));
       this.#database.exec("COMMIT");
       if (applied.changed.length > 0) this.#groups += 1;
-      this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
       this.#say({ say: "done", results: JSON.stringify(applied.results) }); // A1
-      for (const sha256 of applied.named) this.#heldBlobs.get(sha256)?.shift();
-      if (applied.erased.length > 0) this.#erase(applied.erased);
-      return applied.writes.filter((write) => !applied.erased.includes(write.path));
+      return applied;
     } catch (error) {
       this.#rows.forget();
       if (!isFull(error)) {
@@ -165,10 +175,11 @@ class Writer {
       }
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       this.#refuse(commits, "disk_full", "the disk is full; nothing of this commit happened");
-      return [];
+      return null;
     }
   }
 
+  /** What is left of deleted sessions. If the disk is too full even for that, the intents stay for later. */
   #erase(paths: readonly string[]): void {
     for (const path of paths) {
       this.#unwritten.drop(path);
@@ -177,7 +188,7 @@ class Writer {
     const beforeMs = this.#lastAtMs - BLOB_HELD_MS;
     const isHeld = (sha256: string): boolean =>
       this.#heldBlobs.get(sha256)?.some((atMs) => atMs > beforeMs) ?? false;
-    finishIntents(this.#database, this.#paths, isHeld);
+    this.#guard(() => void finishIntents(this.#database, this.#paths, isHeld));
   }
 
   /** Every committed line is in its file. False: the disk is full, and some are not (A2). */
@@ -198,11 +209,21 @@ class Writer {
     return !this.#full;
   }
 
+  /** In the first lull. A file that is written to all the time is written when enough has gathered. */
+  #writeSoon(): void {
+    this.#lull ??= setTimeout(() => {
+      this.#lull = null;
+      this.#guard(() => void this.#writeFiles());
+    }, LULL_MS);
+    this.#lull.refresh();
+  }
+
   /** Keeps the write-ahead log short. It is overwritten from its beginning, which is cheaper than letting it grow. */
   #foldWal(): void {
-    const { log: pages } = this.#database.prepare("PRAGMA wal_checkpoint(NOOP)").get() as {
-      readonly log: number;
-    };
+    this.#sinceFold += 1;
+    if (this.#sinceFold < FOLD_EVERY_GROUPS) return;
+    this.#sinceFold = 0;
+    const { log: pages } = this.#walPages.get() as { readonly log: number };
     if (pages * 4_096 > WAL_BYTES_MAX) this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
@@ -222,7 +243,7 @@ class Writer {
         this.#schedule(); // Somebody may have waited for the twin.
         if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon();
       },
-      (error: unknown) => this.#die(error),
+      (error: unknown) => (isFull(error) ? this.#checkpointSoon() : this.#die(error)),
     );
   }
 
@@ -269,6 +290,7 @@ class Writer {
       case "checkpoint":
         await this.#settle();
         this.#sweep();
+        if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon(); // what came meanwhile
         return null;
       case "close":
         await this.#settle();
@@ -284,11 +306,13 @@ class Writer {
     this.#commitGroup();
     await this.#checkpoint.running;
     this.#commitGroup(); // what waited for the twin
+    await this.#checkpoint.running; // which may be one that began meanwhile, without these
     if (!this.#writeFiles())
       throw new Fault("disk_full", "the disk is full; what was acknowledged is safe in the journal");
     await this.#checkpoint.begin();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    for (const timer of [this.#timer, this.#lull]) if (timer !== null) clearTimeout(timer);
     this.#timer = null;
+    this.#lull = null;
   }
 
   #claim(ask: Extract<WriterAsk, { what: "claim" }>): Claim[] {
@@ -322,12 +346,13 @@ class Writer {
     this.#say({ say: "notice", notice: { what, message, count } });
   }
 
+  /** A full disk ends nothing: whatever could not be done is done again the next time. */
   #guard(work: () => void): void {
     if (this.#dead) return;
     try {
       work();
     } catch (error) {
-      this.#die(error);
+      if (!isFull(error)) this.#die(error);
     }
   }
 
@@ -343,12 +368,6 @@ class Writer {
   }
 }
 
-function isFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if ("errcode" in error) return Number(error.errcode) === 13; // SQLITE_FULL
-  return "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
-}
-
 /** A damaged index is not the end: the transcripts are elsewhere, and rebuild reads them. */
 function codeOf(error: unknown): FaultCode {
   if (error instanceof Fault) return error.code;
@@ -356,7 +375,8 @@ function codeOf(error: unknown): FaultCode {
 }
 
 function words(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
 const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };

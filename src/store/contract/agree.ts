@@ -1,0 +1,396 @@
+// Two engines that are told the same give the same answers: the same receipts and refusals, and in the end the
+// same rows, entries, mail, timers and answers. One of them is simple enough to be believed.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import * as fc from "fast-check";
+import { Fault } from "../../base/fault.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import type { RunState } from "../../sessions/session.ts";
+import type { Of } from "../rules.ts";
+import type { Change } from "../store.ts";
+import { Corner, ended, entriesOf, noted, pages, said, type Open, type Opened } from "./corner.ts";
+
+/** Runs that a person waits for, and commits in each. A failing one is shortened to the few that matter. */
+const RUNS = 50;
+const COMMITS_MAX = 30;
+
+export function storesAgree(name: string, simple: Open, other: Open): void {
+  describe(`stores agree: ${name}`, () => {
+    const opened: Opened[] = [];
+    before(async () => {
+      opened.push(await simple());
+      opened.push(await other());
+    });
+    after(async () => {
+      for (const each of opened) await each.close();
+    });
+
+    test("any sequence of commits, valid or not, has the same outcome in both", async () => {
+      const [left, right] = opened;
+      assert(left && right);
+      let runs = 0;
+      const property = fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: COMMITS_MAX, size: "max" }),
+        async (steps) => {
+          runs += 1;
+          const pair = new Pair(left, right);
+          await pair.begin();
+          for (const each of steps) await pair.take(each);
+          await pair.compare();
+          if (runs % 10 === 0) await pair.compareAfterRestart();
+        },
+      );
+      await fc.assert(property, { numRuns: RUNS });
+    });
+  });
+}
+
+// ── What may happen. Numbers are small, so that things meet; most expectations are right, so that things happen. ──
+
+const who = fc.nat(3);
+const few = fc.nat(3);
+const off = fc.oneof(
+  { weight: 19, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.constantFrom(-2, -1, 1, 2) },
+);
+
+function rarely<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> {
+  return fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
+}
+
+const action = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("open" as const),
+      who,
+      parent: rarely(who),
+      copy: rarely(fc.record({ of: who, from: few, through: few })),
+      label: fc.constantFrom("Red", "red", "blue", null),
+      keep: fc.constantFrom(true, true, true, false),
+      reuse: rarely(fc.constant(true)),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("append" as const),
+      who,
+      off,
+      fenceOff: off,
+      texts: fc.array(fc.constantFrom("hello", "Wörter", "", "🎉"), { minLength: 1, maxLength: 3 }),
+      back: rarely(few),
+      idOff: off,
+      contextBack: rarely(few),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("take" as const),
+      who,
+      from: rarely(who),
+      fenceOff: off,
+      count: few,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("run" as const),
+      who,
+      fenceOff: off,
+      state: fc.constantFrom("idle", "queued", "running", "waiting", "paused", "ended"),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("post" as const),
+      to: fc.array(who, { minLength: 1, maxLength: 3 }),
+      id: fc.nat(30),
+      cause: fc.boolean(),
+      other: rarely(fc.constant(true)),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("signal" as const),
+      who,
+      signal: fc.constantFrom("none", "pause", "kill"),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("set" as const),
+      who,
+      off,
+      any: fc.boolean(),
+      label: fc.constantFrom("Red", "green", null),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("charge" as const), who, amount: few }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("setTimer" as const),
+      who,
+      id: few,
+      due: fc.nat(5),
+      off,
+      blind: rarely(fc.constant(true)),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("clearTimer" as const), id: few, off }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("send" as const), who, id: few }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("settle" as const),
+      id: few,
+      refused: fc.constantFrom(null, "no"),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("reroute" as const), who, fenceOff: off }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), who }) },
+);
+type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
+
+const step = fc.record({
+  passMs: fc.constantFrom(0, 0, 1, 600, 5_000),
+  claim: rarely(fc.constantFrom("one", "two")),
+  actions: fc.array(action, { minLength: 1, maxLength: 4 }),
+});
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** The same corner of two stores. What is expected is read from the simple one, and told to both. */
+class Pair {
+  readonly #left: Corner;
+  readonly #right: Corner;
+  readonly #fences = new Map<SessionKey, readonly [left: number, right: number]>();
+  #deletions = 0;
+
+  constructor(left: Opened, right: Opened) {
+    this.#left = new Corner(left);
+    this.#right = new Corner(right, this.#left.agent);
+  }
+
+  /** A few sessions with a few words, so that there is something to do. */
+  async begin(): Promise<void> {
+    for (const n of [0, 1, 2]) {
+      const opening = this.#left.opening(this.#key(n));
+      for (const at of [this.#left, this.#right]) {
+        await at.store.commit([opening]);
+        await at.append(opening.key, [said("one"), said("two")]);
+      }
+    }
+  }
+
+  async take({ passMs, claim, actions }: Step): Promise<void> {
+    for (const { world } of [this.#left, this.#right]) world.pass(passMs);
+    if (claim !== null) await this.#claim(claim);
+    const changes: Change[] = [];
+    for (const each of actions) changes.push(await this.#change(each));
+    const done = await outcome(this.#left, changes);
+    const other = changes.map((change) => this.#fencedRight(change));
+    assert.deepEqual(await outcome(this.#right, other), done, JSON.stringify(changes));
+    if (typeof done === "string") return;
+    for (const change of changes) {
+      if (change.do !== "delete") continue;
+      this.#deletions += 1;
+      this.#fences.delete(change.key);
+    }
+  }
+
+  async compare(): Promise<void> {
+    assert.deepEqual(await this.#right.everything(), await this.#left.everything());
+    for (const query of [
+      {},
+      { titlePrefix: "" },
+      { titlePrefix: "r" },
+      { state: "idle" },
+      { label: "Red" },
+    ] as const) {
+      const [ours, theirs] = [this.#left, this.#right].map((at) =>
+        pages((page) => at.store.sessions({ ...query, ...page, agent: at.agent }), 2),
+      );
+      assert.deepEqual(await theirs, await ours);
+    }
+    for (const row of await pages((page) =>
+      this.#left.store.sessions({ ...page, agent: this.#left.agent }),
+    )) {
+      for (const range of [{ from: "context" }, { before: null }, { before: 3 }, { from: 2 }] as const) {
+        const ours = await entriesOf(this.#left.store, row.transcript.id, range);
+        assert.deepEqual(await entriesOf(this.#right.store, row.transcript.id, range), ours);
+      }
+    }
+    const claims = await this.#left.claim("last");
+    assert.deepEqual([...(await this.#right.claim("last")).keys()].toSorted(), [...claims.keys()].toSorted());
+  }
+
+  async compareAfterRestart(): Promise<void> {
+    await this.#right.reopen();
+    assert.deepEqual(await this.#right.everything(), await this.#left.everything());
+  }
+
+  async #claim(owner: string): Promise<void> {
+    const [claims, others] = [await this.#left.claim(owner, 3_000), await this.#right.claim(owner, 3_000)];
+    assert.deepEqual([...others.keys()].toSorted(), [...claims.keys()].toSorted());
+    for (const [key, fence] of claims) this.#fences.set(key, [fence, others.get(key) ?? 0]);
+  }
+
+  /** Fences are each store's own numbers: a right one becomes a right one, a wrong one stays as wrong. */
+  #fencedRight(change: Change): Change {
+    if (!("fence" in change)) return change;
+    const [left, right] = this.#fences.get(change.key) ?? [0, 0];
+    return { ...change, fence: change.fence - left + right };
+  }
+
+  async #change(action: Action): Promise<Change> {
+    const at = this.#left;
+    switch (action.do) {
+      case "open":
+        return await this.#open(action);
+      case "append":
+        return await this.#append(action);
+      case "take": {
+        const mail = await at.mail(this.#key(action.from ?? action.who));
+        const ids = mail.slice(0, action.count).map(({ id }) => id);
+        return { do: "take", key: this.#key(action.who), fence: this.#fence(action), ids };
+      }
+      case "run":
+        return {
+          do: "run",
+          key: this.#key(action.who),
+          fence: this.#fence(action),
+          state: stateOf(action.state),
+        };
+      case "reroute": {
+        const route = { channel: "c", to: `${action.fenceOff}`, thread: null };
+        return { do: "reroute", key: this.#key(action.who), fence: this.#fence(action), route };
+      }
+      case "post": {
+        // An id of a cause is forgotten with its reader, sooner or later: it is not used again after a deletion.
+        const name = action.cause ? `${this.#deletions}-${action.id}` : `${action.id}`;
+        const id = `${action.cause ? "cause" : "ext"}:${at.id(name)}`;
+        const content = [{ type: "text", text: action.other ? "other" : "usual" }] as const;
+        return at.posting(
+          action.to.map((each) => this.#key(each)),
+          name,
+          { id, content },
+        );
+      }
+      case "signal":
+        return {
+          do: "signal",
+          key: this.#key(action.who),
+          signal: action.signal as "none" | "pause" | "kill",
+        };
+      case "set": {
+        const key = this.#key(action.who);
+        const version = (await at.store.session(key))?.settingsVersion ?? 1;
+        return {
+          do: "set",
+          key,
+          version: action.any ? null : version + action.off,
+          settings: { label: action.label },
+        };
+      }
+      case "charge": {
+        const usage = { input: action.amount, toolPeakBytes: action.amount };
+        return { do: "charge", key: this.#key(action.who), usage };
+      }
+      case "setTimer": {
+        const due = await this.#due(action.id);
+        const timer = at.timer(`${action.id}`, this.#key(action.who), { dueAtMs: action.due });
+        return {
+          do: "setTimer",
+          timer,
+          expectDueAtMs: action.blind || due === null ? null : due + action.off,
+        };
+      }
+      case "clearTimer": {
+        const timers = await at.timers();
+        const timer = timers[action.id % Math.max(1, timers.length)] ?? at.timer("none", this.#key(0));
+        return { do: "clearTimer", id: timer.id, expectDueAtMs: timer.dueAtMs + action.off };
+      }
+      case "send":
+        return at.sending(`${action.id}`, this.#key(action.who));
+      case "settle": {
+        const answers = [...(await at.outbox(false)), ...(await at.outbox(true))];
+        const id = answers[action.id % Math.max(1, answers.length)]?.id ?? "none";
+        return { do: "settle", id, refused: action.refused };
+      }
+      case "delete":
+        return { do: "delete", key: this.#key(action.who) };
+    }
+  }
+
+  async #open(action: Extract<Action, { do: "open" }>): Promise<Of<"open">> {
+    const key = this.#key(action.who);
+    const known = await this.#left.store.session(key);
+    const more = {
+      parent: action.parent === null ? null : this.#key(action.parent),
+      settings: { label: action.label },
+      ifExists: action.keep ? ("keep" as const) : ("refuse" as const),
+      ...(action.reuse && known ? { transcript: known.transcript.id } : {}),
+    };
+    if (action.copy === null) return this.#left.opening(key, more);
+    const of = this.#key(action.copy.of);
+    const last = (await this.#left.store.session(of))?.transcript.lastSeq ?? 0;
+    const copy = { of, fromSeq: 1 + action.copy.from, throughSeq: last - action.copy.through };
+    return this.#left.opening(key, { ...more, copy });
+  }
+
+  async #append(action: Extract<Action, { do: "append" }>): Promise<Of<"append">> {
+    const key = this.#key(action.who);
+    const row = await this.#left.store.session(key);
+    const lastSeq = row?.transcript.lastSeq ?? 0;
+    const lines = row ? await entriesOf(this.#left.store, row.transcript.id, { since: 0 }) : [];
+    const seq = lastSeq - (action.back ?? 0);
+    const rewindTo = { id: lines[seq - 1 + action.idOff]?.id ?? "none", seq };
+    return {
+      do: "append",
+      key,
+      fence: this.#fence(action),
+      after: lastSeq + action.off,
+      entries: [...action.texts.map(said), noted(action.texts)],
+      rewindTo: action.back === null ? null : rewindTo,
+      contextSeq: action.contextBack === null ? null : Math.max(1, lastSeq - action.contextBack),
+    };
+  }
+
+  async #due(id: number): Promise<number | null> {
+    const timer = (await this.#left.timers()).find((each) => each.id === this.#left.id(`${id}`));
+    return timer?.dueAtMs ?? null;
+  }
+
+  #key(n: number): SessionKey {
+    return this.#left.key("abcd".charAt(n));
+  }
+
+  #fence(action: { readonly who: number; readonly fenceOff: number }): number {
+    return (this.#fences.get(this.#key(action.who))?.[0] ?? 0) + action.fenceOff;
+  }
+}
+
+/** What a caller hears. Where the feed stands is each store's own. */
+async function outcome(at: Corner, changes: readonly Change[]): Promise<unknown> {
+  try {
+    const { seqs, posts } = await at.store.commit(changes);
+    return { seqs, posts };
+  } catch (error) {
+    if (error instanceof Fault) return error.code;
+    throw error;
+  }
+}
+
+function stateOf(kind: string): RunState {
+  if (kind === "running") return { kind, sinceMs: 1, turn: "t", step: 2 };
+  if (kind === "waiting") return { kind, sinceMs: 1, for: "children" };
+  if (kind === "queued" || kind === "paused") return { kind, sinceMs: 1 };
+  return kind === "ended" ? ended(1) : { kind: "idle" };
+}
