@@ -13,6 +13,7 @@
 
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   ftruncateSync,
   fstatSync,
@@ -110,7 +111,7 @@ export class TranscriptFiles {
     }
     // A new name is durable when its directory is synced, and a new directory when its own is, up to the home.
     const directory = dirname(path);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectories(this.#paths.home, directory);
     const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     for (let at = directory; ; at = dirname(at)) {
       this.#directories.add(at);
@@ -133,7 +134,7 @@ export class TranscriptFiles {
   #setAside(path: string, file: number, from: number, to: number): void {
     const bytes = Buffer.alloc(to - from);
     readSync(file, bytes, 0, bytes.length, from);
-    mkdirSync(this.#paths.foreign, { recursive: true, mode: 0o700 });
+    makeDirectories(this.#paths.home, this.#paths.foreign);
     const name = `${path.split("/").at(-1) ?? "transcript"}.${from}`;
     const aside = createNew(this.#paths.foreign, name);
     writeAll(aside.file, bytes, 0);
@@ -156,6 +157,13 @@ export class TranscriptFiles {
       writeAll(file, chunk.subarray(0, Math.min(chunk.length, to - 1 - at)), at);
     writeAll(file, Buffer.from("\n"), to - 1);
   }
+}
+
+/** Below the home only: should the home itself be gone, it is not made again behind everybody's back. */
+function makeDirectories(home: string, directory: string): void {
+  const missing: string[] = [];
+  for (let at = directory; at !== home && !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const each of missing) mkdirSync(each, { mode: 0o700 });
 }
 
 export function syncDirectory(path: string): void {

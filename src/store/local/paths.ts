@@ -10,7 +10,7 @@
 // No code opens a *.sqlite file with fs: closing such a descriptor drops the locks that SQLite holds for the
 // whole process. test/tidy.test.ts watches over it.
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 export interface Paths {
   readonly home: string;
@@ -22,7 +22,8 @@ export interface Paths {
   readonly foreign: string;
 }
 
-export function pathsIn(home: string): Paths {
+export function pathsIn(given: string): Paths {
+  const home = resolve(given);
   return {
     home,
     owner: join(home, "owner.sqlite"),

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
+import type { RunState, Session, Signal } from "../sessions/session.ts";
+import { letterOf } from "./contract/corner.ts";
+import { addUsage, changedRow, forwardTo, hasWork, NO_USAGE, openedRow, sealLetter, tell } from "./rules.ts";
+import type { Changed } from "./store.ts";
+
+const [A, B, C] = ["a", "b", "c"].map((name) => namedKey(DEFAULT_AGENT, name));
+assert(A && B && C);
+
+const ROW = openedRow({ key: A, transcript: "t", parent: null, settings: {} }, null, 100, 0);
+
+test("what has ended never has work; what is to be killed always has, until it has ended", () => {
+  const kinds = ["idle", "queued", "running", "waiting", "paused", "ended"] as const;
+  for (const kind of kinds) {
+    for (const hasMail of [true, false]) {
+      const row = (signal: Signal): Session => ({ ...ROW, signal, state: { kind } as RunState });
+      assert.equal(hasWork(row("kill"), hasMail), kind !== "ended");
+      if (kind === "ended") assert.equal(hasWork(row("none"), hasMail), false);
+      // Mail alone never wakes what shall stay paused.
+      if (kind === "idle" || kind === "paused") assert.equal(hasWork(row("pause"), hasMail), false);
+    }
+  }
+});
+
+test("usage adds up in any order", () => {
+  const charge = fc.record(
+    { input: fc.nat(), steps: fc.nat(), toolPeakBytes: fc.nat() },
+    { requiredKeys: [] },
+  );
+  const property = fc.property(charge, charge, (one, two) => {
+    assert.deepEqual(addUsage(addUsage(NO_USAGE, one), two), addUsage(addUsage(NO_USAGE, two), one));
+  });
+  fc.assert(property);
+  assert.deepEqual(addUsage({ ...NO_USAGE, toolPeakBytes: 5 }, { toolPeakBytes: 3 }).toolPeakBytes, 5);
+});
+
+test("a row is never changed in place", () => {
+  const before = structuredClone(ROW);
+  const changed = changedRow(ROW, { do: "charge", key: A, usage: { input: 1 } }, 0, 5);
+  changedRow(changed, { do: "set", key: A, version: 1, settings: { label: "x" } }, 0, 6);
+  changedRow(changed, { do: "run", key: A, fence: 0, state: { kind: "queued", sinceMs: 1 } }, 0, 7);
+  assert.deepEqual(ROW, before);
+  assert.deepEqual([changed.usage.input, changed.updatedAtMs], [1, 5]);
+});
+
+test("a letter goes to the first that lives; those before it are not asked again", () => {
+  const states = { [A]: "ended", [B]: "idle", [C]: "idle" } as const;
+  const stateOf = (key: keyof typeof states): (typeof states)[keyof typeof states] | null =>
+    states[key] ?? null;
+  assert.deepEqual(forwardTo([A, B, C], stateOf), { to: B, others: [C] });
+  assert.deepEqual(forwardTo([B, A], stateOf), { to: B, others: [A] });
+  assert.deepEqual(forwardTo([A, namedKey(DEFAULT_AGENT, "nobody")], stateOf), null);
+  assert.deepEqual(forwardTo([], stateOf), null);
+});
+
+test("a letter's print tells every difference of what it says, and none of its id", () => {
+  const letter = letterOf("ext:1", "text");
+  const { print } = sealLetter(letter);
+  assert.equal(sealLetter({ ...letter, id: "ext:2" }).print, print);
+  const others = [
+    letterOf("ext:1", "Text"),
+    { ...letter, mode: "collect" as const },
+    { ...letter, class: "background" as const },
+    { ...letter, replyTo: { channel: "c", to: "t", thread: null } },
+    { ...letter, from: { kind: "external_user" as const, channel: "test", peer: null } },
+    { ...letter, content: [...letter.content, ...letter.content] },
+  ];
+  assert.equal(new Set([print, ...others.map((other) => sealLetter(other).print)]).size, others.length + 1);
+});
+
+test("of a group of commits the last word on each session is told, and every deletion", () => {
+  const said = (key: string, lastSeq: number, deleted = false): Changed =>
+    ({ key, lastSeq, deleted }) as Changed;
+  const told = new Map<string, Changed>();
+  for (const changed of [
+    said(A, 1),
+    said(B, 1),
+    said(A, 2),
+    said(C, 1),
+    said(B, 0, true),
+    said(B, 3),
+    said(C, 0, true),
+  ]) {
+    tell(told, changed);
+  }
+  assert.deepEqual([...told.values()], [said(A, 2), said(B, 0, true), said(B, 3), said(C, 0, true)]);
+});
