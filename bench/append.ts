@@ -2,12 +2,11 @@
 // the operating system when it returns, and a power cut may take it; ours has reached the disk, together with the row
 // and the letter it came from.
 
-import { Writer } from "./load.ts";
+import { LETTERS, Writer } from "./load.ts";
 import { interleaved, median, ms, ratioFigure, type Figure } from "./measure.ts";
 import { installedPi, NOT_INSTALLED } from "./peers.ts";
 import type { Run } from "./run.ts";
 
-const LETTERS = 50;
 const WARM_ROUNDS = 40;
 const WHAT = "append one message, synced";
 
@@ -18,7 +17,7 @@ export async function append(run: Run): Promise<Figure[]> {
   const writer = await Writer.on(store, "one");
   const times: { ours: number[]; pi: number[] } = { ours: [], pi: [] };
   const ours = async (): Promise<void> => {
-    await writer.post(LETTERS);
+    await Writer.post([writer]);
     times.ours.push(...(await writer.drain()));
   };
   const script = new URL("./append-pi.ts", import.meta.url);

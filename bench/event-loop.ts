@@ -12,7 +12,6 @@ import { median, ms, quantile, type Figure } from "./measure.ts";
 import type { Run } from "./run.ts";
 import { searchIdle } from "./scratch.ts";
 
-const LETTERS = 200;
 const IDLE_MS = 3_000;
 const LATER_MS_MAX = 5;
 
@@ -25,8 +24,8 @@ export async function eventLoop(run: Run): Promise<Figure[]> {
   const idle = await sampled(() => sleep(IDLE_MS));
 
   const busy: number[] = [];
-  for (let round = 0; round < run.sized(10); round += 1) {
-    for (const writer of writers) await writer.post(LETTERS);
+  for (let round = 0; round < run.sized(40); round += 1) {
+    await Writer.post(writers);
     busy.push(...(await sampled(() => Promise.all(writers.map((writer) => writer.drain())))));
   }
   await run.scratch.close(store);

@@ -1,11 +1,10 @@
 // Measure 2, second half: whether a commit costs the same however long the history of its session is. One writer, the
 // commit of measure 1, in turn into a session of 100,000 entries and into one that has just been opened.
 
-import { Writer } from "./load.ts";
+import { LETTERS, Writer } from "./load.ts";
 import { interleaved, median, ms, quantile, ratioFigure, type Figure } from "./measure.ts";
 import type { Run } from "./run.ts";
 
-const LETTERS = 50;
 const WARM_ROUNDS = 40;
 
 /** What "about 1 ×" may be on a machine that does other things too. */
@@ -18,14 +17,14 @@ export async function history(run: Run): Promise<Figure[]> {
   const long = await Writer.onKey(store, key);
   const times: { long: number[]; fresh: number[] } = { long: [], fresh: [] };
   const toLong = async (): Promise<void> => {
-    await long.post(LETTERS);
+    await Writer.post([long]);
     times.long.push(...(await long.drain()));
   };
   let opened = 0;
   const toFresh = async (): Promise<void> => {
     opened += 1;
     const fresh = await Writer.on(store, `fresh-${opened}`);
-    await fresh.post(LETTERS);
+    await Writer.post([fresh]);
     times.fresh.push(...(await fresh.drain()));
   };
   await interleaved(WARM_ROUNDS, [toLong, toFresh]);

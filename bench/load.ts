@@ -1,6 +1,9 @@
 // The load of measures 1, 2 and 3: what a person's message costs. Each commit takes one waiting letter and appends
-// the message it held to the transcript; the row of the session is updated with it. Letters are posted before the
-// clock runs, in one commit per session and round.
+// the message it held to the transcript; the row of the session is updated with it.
+//
+// Letters are posted before the clock runs, fifty for each session, in waves: the first letter of every session, then
+// the second of every session. So letters that are taken at about the same time were posted at about the same time,
+// as it is when people write. (Posted session by session, each would lie in a page of its own.)
 
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { SimulatedWorld } from "../src/base/world.ts";
@@ -12,6 +15,9 @@ import type { Draft } from "../src/transcript/entry.ts";
 /** With the stamp, the provenance and the envelope of the format this makes a line of about 1 KiB. */
 const TEXT_CHARS = 660;
 const TEXTS = 512;
+
+/** Letters that wait for each session when the clock starts. */
+export const LETTERS = 50;
 const WORDS = 4_000;
 
 /** Texts of many different words, as people write them: full-text search has its real work to do. */
@@ -84,10 +90,18 @@ export class Writer {
     return new Writer(store, key, row?.transcript.lastSeq ?? 0);
   }
 
-  async post(count: number): Promise<void> {
-    const ids = Array.from({ length: count }, (_, at) => `ext:bench:${this.#key}:${this.#lastSeq + at}`);
-    await this.#store.commit(ids.map((id, at) => post(this.#key, id, textAt(this.#lastSeq + at))));
-    this.#waiting.push(...ids);
+  /** LETTERS of them to each writer's session; all writers are of one store. */
+  static async post(writers: readonly Writer[]): Promise<void> {
+    const store = writers[0]?.#store;
+    const waves = Array.from({ length: LETTERS }, () => writers.map((writer) => writer.#letter()));
+    await Promise.all(waves.map((wave) => store?.commit(wave)));
+  }
+
+  #letter(): Change {
+    const n = this.#lastSeq + this.#waiting.length;
+    const id = `ext:bench:${this.#key}:${n}`;
+    this.#waiting.push(id);
+    return post(this.#key, id, textAt(n));
   }
 
   /** The commit that is measured. */

@@ -7,12 +7,10 @@
 // place stands in the table too, because that is the fairer limit of a warm log.
 
 import { join } from "node:path";
-import { RawFile, Writer } from "./load.ts";
+import { LETTERS, RawFile, Writer } from "./load.ts";
 import { interleaved, median, ms, quantile, ratioFigure, type Figure } from "./measure.ts";
 import type { Run } from "./run.ts";
 import { searchIdle } from "./scratch.ts";
-
-const LETTERS = 50;
 
 /** Longer than two checkpoints of the journal: by then the log is as long as it gets. */
 const WARM_MS = 3_000;
@@ -22,7 +20,7 @@ export async function oneWriter(run: Run): Promise<Figure[]> {
   const store = await run.scratch.open(home);
   const writer = await Writer.on(store, "one");
   const round = async (): Promise<number[]> => {
-    await writer.post(LETTERS);
+    await Writer.post([writer]);
     return await writer.drain();
   };
   for (const until = performance.now() + WARM_MS; performance.now() < until;) await round();

@@ -68,16 +68,18 @@ test("an empty source has no lines", () => {
   assert.deepEqual([...linesBackward(new Bytes(""), 0)], []);
 });
 
-test("a line of exactly the most bytes is read in both directions", () => {
-  const source = new Sparse("a\n", LINE_BYTES_MAX, "\nb\n");
-  const forward = [...linesForward(source, 0, 1024 * 1024)];
-  const backward = [...linesBackward(source, source.size)].toReversed();
-  for (const lines of [forward, backward]) {
-    assert.deepEqual(lines.map(shape), [
-      { offset: 0, bytes: 2, chars: 1, ended: true },
-      { offset: 2, bytes: LINE_BYTES_MAX + 1, chars: LINE_BYTES_MAX, ended: true },
-      { offset: LINE_BYTES_MAX + 3, bytes: 2, chars: 1, ended: true },
-    ]);
+test("a line of exactly the most bytes is read in both directions, wherever it begins", () => {
+  for (const before of ["", "a\n"]) {
+    const source = new Sparse(before, LINE_BYTES_MAX, "\nb\n");
+    const at = before.length;
+    const expected = [
+      { offset: at, bytes: LINE_BYTES_MAX + 1, chars: LINE_BYTES_MAX, ended: true },
+      { offset: at + LINE_BYTES_MAX + 1, bytes: 2, chars: 1, ended: true },
+    ];
+    const forward = [...linesForward(source, 0, 1024 * 1024)].map(shape);
+    const backward = [...linesBackward(source, source.size)].map(shape).toReversed();
+    assert.deepEqual(forward.slice(-2), expected);
+    assert.deepEqual(backward, forward);
   }
 });
 

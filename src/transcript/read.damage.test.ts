@@ -69,6 +69,8 @@ test("a line above the most bytes is a gap, and hides no other", () => {
   assert.deepEqual(backward(source), [5, 4, "too_long", 2, 1]);
   const gap = [...readForward(source, 0)].map(({ item }) => item).find((item) => item.type === "gap");
   assert.deepEqual(gap, { type: "gap", reason: "too_long", offset: before.length, bytes: fill + 9 });
+  const foreign = new Sparse(fileOf([theirs("a", "")]), fill, `\n${theirs("b", "a")}`);
+  assert.deepEqual(forward(foreign), ["header", 1, "too_long", 3]);
 });
 
 test("a torn last line is a gap; a whole one that only lacks its newline is an entry", () => {
@@ -161,6 +163,16 @@ test("R4: one wrong number, too large or too small, hides no other entry and mis
         assert.ok(rest.every((each) => typeof each === "string" || isIn(spans, each)));
       }
     }
+});
+
+test("R4: a last line with a wrong number does not hide the one before it from a seek", () => {
+  // The third is so large that the first probe, in the middle of it, meets only the last.
+  const sizes = [10, 10, 100_000, 10_000];
+  const lines = chain(sizes.map((size) => said("x".repeat(size)))).map(({ line }) => line);
+  const spoilt = lines.with(3, lines[3]?.replace('"seq":4', '"seq":1') ?? "");
+  const source = new Bytes(fileOf(spoilt));
+  for (const seq of [1, 2, 3]) assert.equal(seekSeq(source, seq), offsetOf(spoilt, seq - 1), `seq ${seq}`);
+  assert.equal(seekSeq(source, 4), source.size);
 });
 
 test("a transcript whose numbers begin later is whole: an earlier generation has the others", () => {

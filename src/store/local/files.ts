@@ -20,6 +20,8 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  rmSync,
+  statSync,
   writeSync,
   constants,
 } from "node:fs";
@@ -33,10 +35,16 @@ export interface Dirty {
   readonly directories: ReadonlySet<string>;
 }
 
+/** The file that had the name when it was opened. */
+interface Opened {
+  readonly file: number;
+  readonly ino: number;
+}
+
 export class TranscriptFiles {
   readonly #paths: Paths;
   readonly #notify: (notice: Notice) => void;
-  readonly #open = new Map<string, number>(); // in the order of last use
+  readonly #open = new Map<string, Opened>(); // in the order of last use
   #files = new Set<string>();
   #directories = new Set<string>();
   #gone = new Set<string>();
@@ -67,8 +75,8 @@ export class TranscriptFiles {
 
   /** The session is gone, and its file goes: nobody has to sync it. */
   erased(path: string): void {
-    const file = this.#open.get(path);
-    if (file !== undefined) closeSync(file);
+    const known = this.#open.get(path);
+    if (known !== undefined) closeSync(known.file);
     this.#open.delete(path);
     this.#files.delete(path);
     this.#gone.add(path);
@@ -80,7 +88,7 @@ export class TranscriptFiles {
   }
 
   close(): void {
-    for (const file of this.#open.values()) closeSync(file);
+    for (const { file } of this.#open.values()) closeSync(file);
     this.#open.clear();
   }
 
@@ -88,15 +96,20 @@ export class TranscriptFiles {
     const known = this.#open.get(path);
     if (known !== undefined) {
       this.#open.delete(path); // to the end: last used
-      this.#open.set(path, known);
-      return known;
+      if (statSync(path, { throwIfNoEntry: false })?.ino === known.ino) {
+        this.#open.set(path, known);
+        return known.file;
+      }
+      // Removed or replaced by another program. What we have open has lost its name, and nobody would find a line in it.
+      closeSync(known.file);
+      this.#directories.add(dirname(path));
     }
     const file = this.#openOrCreate(path);
-    this.#open.set(path, file);
+    this.#open.set(path, { file, ino: fstatSync(file).ino });
     if (this.#open.size > OPEN_FILES_MAX) {
       const [oldest] = this.#open;
       if (oldest) {
-        closeSync(oldest[1]); // T3: its path is in #files if it was written to
+        closeSync(oldest[1].file); // T3: its path is in #files if it was written to
         this.#open.delete(oldest[0]);
       }
     }
@@ -120,15 +133,16 @@ export class TranscriptFiles {
     return file;
   }
 
-  /** More bytes than committed: our own, written before a crash, whole or torn; or a stranger's. */
+  /** More bytes than committed: our own, written before a crash, whole or torn; then perhaps a stranger's. */
   #reconcile(path: string, file: number, at: { offset: number; size: number; bytes: Uint8Array }): void {
     const there = Buffer.alloc(at.size - at.offset);
     readSync(file, there, 0, there.length, at.offset);
     const ours =
       there.length <= at.bytes.length && there.every((byte, i) => byte === at.bytes[i] || byte === 0);
     if (ours) return;
-    this.#setAside(path, file, at.offset, at.size);
-    ftruncateSync(file, at.offset);
+    const end = at.offset + sharedLines(there, at.bytes);
+    this.#setAside(path, file, end, at.size);
+    ftruncateSync(file, end);
   }
 
   #setAside(path: string, file: number, from: number, to: number): void {
@@ -137,9 +151,15 @@ export class TranscriptFiles {
     makeDirectories(this.#paths.home, this.#paths.foreign);
     const name = `${path.split("/").at(-1) ?? "transcript"}.${from}`;
     const aside = createNew(this.#paths.foreign, name);
-    writeAll(aside.file, bytes, 0);
-    fsyncSync(aside.file);
-    closeSync(aside.file);
+    try {
+      writeAll(aside.file, bytes, 0);
+      fsyncSync(aside.file);
+    } catch (error) {
+      rmSync(aside.path, { force: true }); // They are all still where they were.
+      throw error;
+    } finally {
+      closeSync(aside.file);
+    }
     for (const directory of [this.#paths.foreign, this.#paths.home]) syncDirectory(directory);
     const message = `another program wrote ${bytes.length} bytes into ${path} at ${from}; they are in ${aside.path}`;
     this.#notify({ what: "foreign_bytes", message, count: bytes.length });
@@ -184,6 +204,12 @@ export function isFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("errcode" in error) return Number(error.errcode) === 13; // SQLITE_FULL
   return "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}
+
+/** The length of the whole lines with which both begin. */
+function sharedLines(a: Uint8Array, b: Uint8Array): number {
+  const differ = a.findIndex((byte, at) => byte !== b[at]);
+  return a.lastIndexOf(0x0a, differ < 0 ? a.length - 1 : differ - 1) + 1;
 }
 
 function createNew(directory: string, name: string): { readonly file: number; readonly path: string } {

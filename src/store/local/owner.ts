@@ -11,7 +11,7 @@ import { mkdirSync, rmSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
-import { syncDirectory } from "./files.ts";
+import { isFull, syncDirectory } from "./files.ts";
 import type { Paths } from "./paths.ts";
 
 export interface Owner {
@@ -38,7 +38,7 @@ export function takeHome(paths: Paths, nowMs: number): Owner {
     if (other === null) throw asHomeFault(error, paths.home);
     throw new Fault(
       "in_use",
-      `${paths.home} is in use by sessiond ${other}. Stop it, or choose another home.`,
+      `${paths.home} is in use by ${other}. Stop it, or choose another home.`,
     );
   }
   return { warning, release: () => database.close() };
@@ -93,6 +93,7 @@ function openOwner(path: string): DatabaseSync {
     database.exec("PRAGMA journal_mode = WAL");
     return database;
   } catch (error) {
+    if (isBusy(error)) return database; // Somebody else is making it: who comes second hears so in a moment.
     database.close();
     if (!isDamaged(error)) throw asHomeFault(error, path);
     for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${suffix}`, { force: true });
@@ -111,9 +112,9 @@ function open(path: string): DatabaseSync {
 function nameOfOwner(database: DatabaseSync): string {
   try {
     const row = database.prepare("SELECT pid, started FROM owner").get();
-    return `pid ${String(row?.["pid"])} (started ${String(row?.["started"])})`;
+    return `sessiond pid ${String(row?.["pid"])} (started ${String(row?.["started"])})`;
   } catch {
-    return "another process"; // It is just starting: it has the lock, but not yet a name.
+    return "another sessiond"; // It is just starting: it has the lock, but not yet a name.
   }
 }
 
@@ -134,5 +135,6 @@ function primaryCode(error: unknown): number {
 function asHomeFault(error: unknown, path: string): Fault {
   if (error instanceof Fault) return error;
   const why = error instanceof Error ? error.message : String(error);
+  if (isFull(error)) return new Fault("disk_full", `${path} cannot be taken: ${why}`, { cause: error });
   return new Fault("unreadable_home", `${path} cannot be used: ${why}`, { cause: error });
 }
