@@ -92,9 +92,10 @@ export class Writer {
 
   /** LETTERS of them to each writer's session; all writers are of one store. */
   static async post(writers: readonly Writer[]): Promise<void> {
-    const store = writers[0]?.#store;
+    const [first] = writers;
+    if (first === undefined) return;
     const waves = Array.from({ length: LETTERS }, () => writers.map((writer) => writer.#letter()));
-    await Promise.all(waves.map((wave) => store?.commit(wave)));
+    await Promise.all(waves.map((wave) => first.#store.commit(wave)));
   }
 
   #letter(): Change {

@@ -74,7 +74,7 @@ export function median(samples: readonly number[]): number {
   return quantile(samples, 0.5);
 }
 
-async function timed(work: () => Promise<unknown> | void): Promise<number> {
+export async function timed(work: () => Promise<unknown> | void): Promise<number> {
   const before = performance.now();
   await work();
   return performance.now() - before;

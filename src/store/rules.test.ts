@@ -83,8 +83,11 @@ test("of a group of commits the last word on each session is told, and every del
     said(B, 0, true),
     said(B, 3),
     said(C, 0, true),
+    said(C, 4),
+    said(A, 3),
+    said(C, 0, true), // once more, after A
   ]) {
     tell(told, changed);
   }
-  assert.deepEqual([...told.values()], [said(A, 2), said(B, 0, true), said(B, 3), said(C, 0, true)]);
+  assert.deepEqual([...told.values()], [said(B, 0, true), said(B, 3), said(A, 3), said(C, 0, true)]);
 });

@@ -84,7 +84,8 @@ export function listContract(corner: () => Corner): void {
       assert.deepEqual(await shown("b%"), ["b%_a"]);
       assert.deepEqual(await shown("B\\"), ["B\\"]);
       assert.deepEqual(await shown("🎉"), ["🎉 party"]);
-      assert.deepEqual(await shown("not"), []);
+      assert.deepEqual(await shown("not"), []); // it is not shown
+      assert.deepEqual(await shown("oo"), []); // nobody begins so
       assert.deepEqual(await shown("*"), []);
     });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseKey, subagentKey, type KeyKind } from "../../routing/key.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../rules.ts";
-import { refused, said, withoutTrace, type Corner } from "./corner.ts";
+import { headerBytes, refused, said, withoutTrace, type Corner } from "./corner.ts";
 
 export function openContract(corner: () => Corner): void {
   describe("open", () => {
@@ -15,7 +15,7 @@ export function openContract(corner: () => Corner): void {
       assert.deepEqual(receipt.seqs, { [opening.key]: 0 });
       const row = await at.row(opening.key);
       const { bytes } = row.transcript;
-      assert.ok(bytes > 0, "the first line says whose transcript it is");
+      assert.equal(bytes, headerBytes(opening, at.world.nowMs(), {}));
       assert.deepEqual(row, {
         key: opening.key,
         agent: at.agent,
@@ -52,6 +52,7 @@ export function openContract(corner: () => Corner): void {
       const key = await at.talk("a", ["words"]);
       await withoutTrace(at, "exists", [at.opening(key)]);
       const before = await at.everything();
+      const cursor = await at.now();
       at.world.pass(5_000);
       // Kept means that nothing of the change is looked at: it may be a repeat whose world has moved on.
       const nobody = at.key("nobody");
@@ -61,6 +62,7 @@ export function openContract(corner: () => Corner): void {
         assert.deepEqual(receipt.seqs, {});
       }
       assert.deepEqual(await at.everything(), before);
+      assert.deepEqual((await at.feed(cursor)).changes, []);
     });
 
     test("a child knows its parent, its root, and how deep it is", async () => {

@@ -13,7 +13,7 @@
 
 import { open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
-import { isMissing, type Dirty, type TranscriptFiles } from "./files.ts";
+import { isFull, isMissing, type Dirty, type TranscriptFiles } from "./files.ts";
 import type { Twin } from "./tables.ts";
 import type { Notice } from "./wire.ts";
 
@@ -52,6 +52,11 @@ export class Checkpoint {
     return this.#running;
   }
 
+  /** No line is in either twin. */
+  get isEmpty(): boolean {
+    return this.#sealed === null && this.#activeBytes === 0;
+  }
+
   wrote(bytes: number): void {
     this.#activeBytes += bytes;
   }
@@ -62,7 +67,7 @@ export class Checkpoint {
    */
   begin(): Promise<void> {
     if (this.#running !== null) return this.#running;
-    if (this.#sealed === null && this.#activeBytes === 0) return Promise.resolve();
+    if (this.isEmpty) return Promise.resolve();
     this.#sealed ??= this.#seal();
     this.#running = this.#finish(this.#sealed).finally(() => (this.#running = null));
     return this.#running;
@@ -81,8 +86,12 @@ export class Checkpoint {
     await syncAll(dirty.directories, syncPath);
     this.#database.exec(`DELETE FROM journal_${twin}`);
     this.#sealed = null;
-    // Readers of the database may hold it up; then the rest is folded back the next time.
-    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    // Readers of the database may hold it up, or a full disk; then the rest is folded back the next time.
+    try {
+      this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
   }
 
   async #syncFile(path: string): Promise<void> {

@@ -209,7 +209,7 @@ export function isFull(error: unknown): boolean {
 /** The length of the whole lines with which both begin. */
 function sharedLines(a: Uint8Array, b: Uint8Array): number {
   const differ = a.findIndex((byte, at) => byte !== b[at]);
-  return a.lastIndexOf(0x0a, differ < 0 ? a.length - 1 : differ - 1) + 1;
+  return a.subarray(0, differ < 0 ? a.length : differ).lastIndexOf(0x0a) + 1;
 }
 
 function createNew(directory: string, name: string): { readonly file: number; readonly path: string } {

@@ -61,14 +61,14 @@ function pageDown({ source }: Snapshot, stop: Extract<Stop, { way: "down" }>): H
 function pageUp(from: Snapshot, range: Range, stop: Stop | null): HistoryPage {
   const page = new Filling();
   const below = "before" in range ? range.before : null;
-  let last: Entry | null = null;
   for (const placed of readPathBackward(from.source, startUp(from, below, stop))) {
     const { item } = placed;
     if (item.type !== "gap" && below !== null && item.seq >= below) continue; // had to be walked to find the path
-    if (page.isFull && last !== null)
-      return { items: page.items, stop: { way: "up", seq: last.seq, wanted: last.parentId } };
     page.add(item, placed);
-    if (item.type !== "gap") last = item;
+    // Between two entries, so that a gap is on one page only.
+    if (item.type !== "gap" && page.isFull) {
+      return { items: page.items, stop: { way: "up", seq: item.seq, wanted: item.parentId } };
+    }
   }
   return { items: page.items, stop: null };
 }

@@ -71,6 +71,7 @@ export class LocalStore implements S.Store {
   #lastCommit = 0;
   #waitingBytes = 0;
   #ended: Fault | null = null;
+  #dead = false;
   #searching: "no" | "yes" | "and again" = "no";
 
   /** Takes the home, recovers what an unclean stop left, and is ready when it resolves. */
@@ -228,15 +229,14 @@ export class LocalStore implements S.Store {
     if (again) this.#letSearchLook();
   }
 
-  /** M2. */
+  /** M2. Also while it is being closed: whoever waits for that must hear of it too. */
   #die(fault: Fault): void {
-    if (this.#ended) return;
-    this.#ended = new Fault("closed", `the store stopped: ${fault.message}`);
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#ended ??= new Fault("closed", `the store stopped: ${fault.message}`);
     for (const pending of this.#pending.values()) pending.reject(new Fault("outcome_unknown", fault.message));
     this.#pending.clear();
-    this.#writer.fail(fault);
-    this.#reader.fail(fault);
-    this.#search.fail(fault);
+    for (const thread of [this.#writer, this.#reader, this.#search]) thread.fail(fault);
     this.#parts.log.fatal({ code: fault.code }, fault.message);
     this.#parts.died(fault);
   }

@@ -36,10 +36,7 @@ export function takeHome(paths: Paths, nowMs: number): Owner {
     const other = isBusy(error) ? nameOfOwner(database) : null;
     database.close();
     if (other === null) throw asHomeFault(error, paths.home);
-    throw new Fault(
-      "in_use",
-      `${paths.home} is in use by ${other}. Stop it, or choose another home.`,
-    );
+    throw new Fault("in_use", `${paths.home} is in use by ${other}. Stop it, or choose another home.`);
   }
   return { warning, release: () => database.close() };
 }

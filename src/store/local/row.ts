@@ -19,26 +19,35 @@ export function columnsOf(row: Session): readonly (string | number | null)[] {
   ];
 }
 
+/** Field by field: this runs once for every append, and taking an object apart costs more than naming its parts. */
 export function packRow(row: Session): string {
-  const {
-    key,
-    agent: _agent,
-    kind: _kind,
-    parent: _parent,
-    root,
-    transcript,
-    settings,
-    usage,
-    ...rest
-  } = row;
-  const { id: _id, ...tail } = transcript;
-  return JSON.stringify({
-    ...rest,
-    tail,
-    ...(root === key ? {} : { root }),
-    settings: differing(settings, DEFAULT_SETTINGS),
-    usage: differing(usage, NO_USAGE),
-  });
+  const { lastSeq, leafId, bytes, contextSeq, jumpSeq, copied } = row.transcript;
+  const packed: Packed = {
+    depth: row.depth,
+    bornAtMs: row.bornAtMs,
+    state: row.state,
+    route: row.route,
+    signal: row.signal,
+    settingsVersion: row.settingsVersion,
+    title: row.title,
+    updatedAtMs: row.updatedAtMs,
+    tail: { lastSeq, leafId, bytes, contextSeq, jumpSeq, copied },
+    root: row.root === row.key ? undefined : row.root,
+    settings: differing(row.settings, DEFAULT_SETTINGS),
+    usage: differing(row.usage, NO_USAGE),
+  };
+  return JSON.stringify(packed);
+}
+
+/** Whether a column may have changed. What did not change is the very same object in both. */
+export function isColumnTouched(before: Session, after: Session): boolean {
+  return (
+    before.state !== after.state ||
+    before.settings !== after.settings ||
+    before.title !== after.title ||
+    before.signal !== after.signal ||
+    Math.floor(before.updatedAtMs / 1_000) !== Math.floor(after.updatedAtMs / 1_000)
+  );
 }
 
 export function unpackRow(found: Record<string, unknown>): Session {
@@ -61,13 +70,14 @@ type Packed = Omit<
   Session,
   "key" | "agent" | "kind" | "parent" | "root" | "transcript" | "settings" | "usage"
 > & {
-  readonly root?: SessionKey; // absent: itself
+  readonly root?: SessionKey | undefined; // absent: itself
   readonly tail: Omit<Session["transcript"], "id">;
   readonly settings: Partial<Settings>;
   readonly usage: Partial<Usage>;
 };
 
 function differing<Of extends object>(values: Of, usual: Of): Partial<Of> {
+  if (values === usual) return {};
   const few: Partial<Of> = {};
   for (const name in values) if (values[name] !== usual[name]) few[name] = values[name];
   return few;

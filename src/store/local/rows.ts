@@ -9,7 +9,7 @@ import { assert } from "../../base/assert.ts";
 import { Fault } from "../../base/fault.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import { columnsOf } from "./row.ts";
+import { isColumnTouched } from "./row.ts";
 import type { Numbered, Tables } from "./tables.ts";
 
 /** Rows of about 1 KiB each. */
@@ -84,9 +84,7 @@ export class Rows {
     for (const key of this.#dirty) {
       const held = this.#held.get(key);
       assert(held !== undefined, `${key} is dirty and held`);
-      const before = columnsOf(held.stored);
-      const indexed = columnsOf(held.row).some((column, at) => column !== before[at]);
-      this.#tables.update(held.n, held.row, indexed);
+      this.#tables.update(held.n, held.row, isColumnTouched(held.stored, held.row));
       this.#held.set(key, { ...held, stored: held.row });
     }
     this.#dirty.clear();

@@ -16,6 +16,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import { textOf } from "../../transcript/entry.ts";
 import { readForward, seekSeq } from "../../transcript/read.ts";
 import type { Changed, Hits, SearchQuery } from "../store.ts";
+import { isFull } from "./files.ts";
 import { isDamaged } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { tune } from "./schema.ts";
@@ -43,6 +44,9 @@ const SESSIONS_AT_ONCE = 64;
 /** What is said in quick succession is read in one go. */
 const LOOK_AFTER_MS = 20;
 
+/** On a full disk it stays behind, and tries again after this. */
+const FULL_AGAIN_MS = 1_000;
+
 interface Seen {
   /** The last group of the feed whose texts are in the index. */
   readonly cursor: number;
@@ -65,9 +69,9 @@ class Search {
   constructor(home: string, caughtUp: () => void) {
     this.#caughtUp = caughtUp;
     this.#paths = pathsIn(home);
+    this.#index = openIndex(this.#paths.search);
     this.#state = new DatabaseSync(this.#paths.state);
     tune(this.#state, "read");
-    this.#index = openIndex(this.#paths.search);
     this.#addText = this.#index.prepare("INSERT INTO texts (transcript, seq) VALUES (?,?)");
     this.#addWords = this.#index.prepare("INSERT INTO words (rowid, text) VALUES (?,?)");
     this.#setPlace = this.#index.prepare(
@@ -78,11 +82,16 @@ class Search {
 
   look(afterMs: number): void {
     this.#timer ??= setTimeout(() => {
-      const before = performance.now();
-      const more = this.#catchUp();
       this.#timer = null;
-      if (more) this.look(3 * (performance.now() - before)); // X2
-      else this.#caughtUp();
+      const before = performance.now();
+      try {
+        if (this.#catchUp()) this.look(3 * (performance.now() - before)); // X2
+        else this.#caughtUp();
+      } catch (error) {
+        if (!isFull(error)) throw error;
+        if (this.#index.isTransaction) this.#index.exec("ROLLBACK");
+        this.look(FULL_AGAIN_MS);
+      }
     }, afterMs);
   }
 
@@ -234,17 +243,32 @@ function openIndex(path: string): DatabaseSync {
 
 function prepared(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
-  database.exec("PRAGMA journal_mode = WAL");
-  database.exec("PRAGMA synchronous = OFF"); // derived: losing it costs time, not history
-  database.exec(SCHEMA);
-  return database;
+  try {
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec("PRAGMA synchronous = OFF"); // derived: losing it costs time, not history
+    database.exec(SCHEMA);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };
 const say = (message: FromSearch): void => port.postMessage(message);
 let search: Search | null = null;
-port.on("message", (message: ToSearch) => {
-  search ??= new Search(home, () => say("caught up")); // by now the writer has made the database
+
+function hear(message: ToSearch): void {
+  try {
+    search ??= new Search(home, () => say("caught up")); // by now the writer has made the database
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    if (message.do === "search") say({ id: message.id, answer: { hits: [], behind: 1 } }); // at least
+    else setTimeout(() => hear(message), FULL_AGAIN_MS);
+    return;
+  }
   if (message.do === "search") say({ id: message.id, answer: search.answer(message.query) });
   else search.look(LOOK_AFTER_MS);
-});
+}
+
+port.on("message", hear);

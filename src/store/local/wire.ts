@@ -140,9 +140,14 @@ export function bytesOf(change: WireChange): number {
 
 function encodeLines(fresh: readonly { readonly id: string | null; readonly draft: Draft }[]): Lines {
   const drafts = fresh.map(({ id, draft }) => ({ ...encodeDraft(draft), id }));
-  const bytes = drafts.reduce((sum, draft) => sum + draft.rest.length, 0);
+  const chars = drafts.reduce((sum, draft) => sum + draft.rest.length, 0);
+  // A character has at most three bytes: nearly always that is enough to know.
+  const bytes =
+    chars * 3 <= COMMIT_BYTES_MAX
+      ? chars
+      : drafts.reduce((sum, draft) => sum + Buffer.byteLength(draft.rest), 0);
   if (bytes > COMMIT_BYTES_MAX)
-    throw new Fault("bad_input", `${bytes} characters in one commit, at most ${COMMIT_BYTES_MAX}`);
+    throw new Fault("bad_input", `${bytes} bytes in one commit, at most ${COMMIT_BYTES_MAX}`);
   return {
     drafts,
     title: fresh.map(({ draft }) => titleOf(draft)).find((title) => title !== null) ?? null,

@@ -50,6 +50,8 @@ const LULL_MS = 2;
 /** Groups between two looks at the length of the log. */
 const FOLD_EVERY_GROUPS = 16;
 
+const FULL = "the disk is full; what was acknowledged is safe in the journal";
+
 class Writer {
   readonly #port: MessagePort;
   readonly #paths;
@@ -66,6 +68,7 @@ class Writer {
   readonly #feed: StatementSync;
   #waiting: WireCommit[] = [];
   #full = false; // A2
+  #toldFull = false;
   #scheduled = false;
   #dead = false;
   #groups: number;
@@ -135,15 +138,10 @@ class Writer {
     if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX && this.#checkpoint.running !== null) return; // the twin is full: wait for its sibling
     const commits = this.#waiting;
     this.#waiting = [];
-    if (this.#full && !this.#writeFiles()) {
-      return this.#refuse(
-        commits,
-        "disk_full",
-        "the disk is full; what was acknowledged is safe in the journal",
-      );
-    }
+    if (this.#full && !this.#writeFiles()) return this.#refuse(commits, "disk_full", FULL);
     const applied = this.#transact(commits);
     if (applied === null) return;
+    this.#noteFull(this.#full);
     this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
     for (const sha256 of applied.named) this.#heldBlobs.get(sha256)?.shift();
     for (const write of applied.writes) {
@@ -174,6 +172,7 @@ class Writer {
         throw error;
       }
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      this.#noteFull(true);
       this.#refuse(commits, "disk_full", "the disk is full; nothing of this commit happened");
       return null;
     }
@@ -204,9 +203,16 @@ class Writer {
       if (!isFull(error)) throw error;
       this.#full = true;
     }
-    if (this.#full && !wasFull) this.#notice("disk_full", "the disk is full: no new commits are taken");
-    if (wasFull && !this.#full) this.#notice("disk_free", "the disk has room again");
+    if (this.#full || wasFull) this.#noteFull(this.#full);
     return !this.#full;
+  }
+
+  /** People hear of it once, and once more when it is over. */
+  #noteFull(full: boolean): void {
+    if (full === this.#toldFull) return;
+    this.#toldFull = full;
+    if (full) this.#notice("disk_full", "the disk is full: no new commits are taken");
+    else this.#notice("disk_free", "the disk has room again");
   }
 
   /** In the first lull. A file that is written to all the time is written when enough has gathered. */
@@ -224,11 +230,16 @@ class Writer {
     if (this.#sinceFold < FOLD_EVERY_GROUPS) return;
     this.#sinceFold = 0;
     const { log: pages } = this.#walPages.get() as { readonly log: number };
-    if (pages * 4_096 > WAL_BYTES_MAX) this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    if (pages * 4_096 > WAL_BYTES_MAX)
+      this.#guard(() => this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   }
 
   #checkpointSoon(): void {
     if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX) return this.#beginCheckpoint();
+    this.#checkpointLater();
+  }
+
+  #checkpointLater(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
       this.#guard(() => this.#beginCheckpoint());
@@ -236,14 +247,20 @@ class Writer {
   }
 
   #beginCheckpoint(): void {
-    if (this.#dead || this.#checkpoint.running !== null || !this.#writeFiles()) return;
+    if (this.#dead || this.#checkpoint.running !== null) return;
+    if (!this.#writeFiles()) return this.#checkpointLater();
     this.#checkpoint.begin().then(
       () => {
         this.#guard(() => this.#sweep());
         this.#schedule(); // Somebody may have waited for the twin.
         if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon();
       },
-      (error: unknown) => (isFull(error) ? this.#checkpointSoon() : this.#die(error)),
+      (error: unknown) => {
+        if (!isFull(error)) return this.#die(error);
+        this.#noteFull(true);
+        this.#schedule(); // Whoever waited for the twin hears at least that it is full.
+        this.#checkpointLater();
+      },
     );
   }
 
@@ -289,7 +306,7 @@ class Writer {
         return null;
       case "checkpoint":
         await this.#settle();
-        this.#sweep();
+        this.#guard(() => this.#sweep());
         if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon(); // what came meanwhile
         return null;
       case "close":
@@ -307,9 +324,13 @@ class Writer {
     await this.#checkpoint.running;
     this.#commitGroup(); // what waited for the twin
     await this.#checkpoint.running; // which may be one that began meanwhile, without these
-    if (!this.#writeFiles())
-      throw new Fault("disk_full", "the disk is full; what was acknowledged is safe in the journal");
-    await this.#checkpoint.begin();
+    if (!this.#writeFiles()) throw new Fault("disk_full", FULL);
+    try {
+      await this.#checkpoint.begin(); // perhaps only of a twin that an earlier one could not empty
+      if (!this.#checkpoint.isEmpty) await this.#checkpoint.begin();
+    } catch (error) {
+      throw isFull(error) ? new Fault("disk_full", FULL) : error;
+    }
     for (const timer of [this.#timer, this.#lull]) if (timer !== null) clearTimeout(timer);
     this.#timer = null;
     this.#lull = null;
@@ -371,6 +392,7 @@ class Writer {
 /** A damaged index is not the end: the transcripts are elsewhere, and rebuild reads them. */
 function codeOf(error: unknown): FaultCode {
   if (error instanceof Fault) return error.code;
+  if (isFull(error)) return "disk_full";
   return isDamaged(error) ? "damaged" : "disk_failed";
 }
 
