@@ -39,7 +39,8 @@ test("secrets do not reach the log, at the top or one level down, by whatever th
       );
     });
     assert.ok(!JSON.stringify(line).includes(secret), name);
-    assert.equal((line?.["request"] as Record<string, unknown>)["path"], "/v1");
+    const request = line?.["request"] as Record<string, unknown> | undefined;
+    assert.equal(request?.["path"], "/v1");
   }
 });
 

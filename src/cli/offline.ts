@@ -9,6 +9,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
+import { isFull } from "../store/local/files.ts";
+import { isDamaged } from "../store/local/owner.ts";
 import { backup } from "../upkeep/backup.ts";
 import { fsck } from "../upkeep/fsck.ts";
 import { rebuild } from "../upkeep/rebuild.ts";
@@ -51,9 +53,10 @@ async function answer(command: string, home: string, to: string | undefined): Pr
         throw new Fault("bad_input", "backup needs --to DIR, a directory that does not exist yet");
       const done = backup(home, to, progress("copied"));
       const skipped = done.skipped.map((key) => `deleted while the backup ran: ${key}`);
+      const damaged = done.damaged.map((key) => `damaged in the home, and so in the copy (see fsck): ${key}`);
       return {
         json: done,
-        lines: [...skipped, `${done.sessions} sessions and ${done.blobs} blobs copied to ${to}`],
+        lines: [...skipped, ...damaged, `${done.sessions} sessions and ${done.blobs} blobs copied to ${to}`],
         exit: 0,
       };
     }
@@ -88,9 +91,20 @@ try {
   process.exitCode = exit;
 } catch (error) {
   const asked = process.argv.includes("--json");
-  const code = error instanceof Fault ? error.code : "bad_input";
-  const message = error instanceof Error ? error.message : String(error);
+  const { code, message, exit } = asFault(error);
   if (asked) process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message } })}\n`);
   else process.stderr.write(`sessiond: ${message}\n`);
-  process.exitCode = error instanceof Fault ? error.exit : 64;
+  process.exitCode = exit;
+}
+
+/** What the arguments, the disk or the database said. Anything else is our bug, and is thrown as it is. */
+function asFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  if (!(error instanceof Error)) throw error;
+  const code = "code" in error ? String(error.code) : "";
+  if (code.startsWith("ERR_PARSE_ARGS")) return new Fault("bad_input", error.message);
+  if (isFull(error)) return new Fault("disk_full", error.message);
+  if (isDamaged(error)) return new Fault("damaged", error.message);
+  if ("syscall" in error || "errcode" in error) return new Fault("disk_failed", error.message);
+  throw error;
 }

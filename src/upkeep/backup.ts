@@ -21,13 +21,28 @@ import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
 import { isMissing, syncDirectory } from "../store/local/files.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
+import { finishIntents } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
+import { checkVersion } from "../store/local/schema.ts";
+import { Tables, type Numbered } from "../store/local/tables.ts";
 
 export interface BackedUp {
   readonly sessions: number;
   readonly blobs: number;
   /** Sessions that were deleted while the backup ran: they are not in it. */
   readonly skipped: readonly string[];
+  /** Sessions of which a file is missing in the home itself, and so in the copy. `fsck` says which. */
+  readonly damaged: readonly string[];
+}
+
+interface Copying {
+  readonly from: Paths;
+  readonly target: Paths;
+  readonly copy: DatabaseSync;
+  /** Blobs that are in the copy. */
+  readonly blobs: Set<string>;
+  /** Directories that got a new name. */
+  readonly touched: Set<string>;
 }
 
 export function backup(home: string, to: string, progress: (done: number) => void): BackedUp {
@@ -36,46 +51,77 @@ export function backup(home: string, to: string, progress: (done: number) => voi
   if (!existsSync(from.state)) throw new Fault("not_found", `${home} has no state to back up`);
   if (existsSync(to) && readdirSync(to).length > 0)
     throw new Fault("exists", `${to} is not empty; a backup goes into a new directory`);
-  mkdirSync(to, { recursive: true, mode: 0o700 });
-  copyState(from, target);
-  const copy = new DatabaseSync(target.state);
-  try {
-    const skipped: string[] = [];
-    const touched = new Set([to]);
-    const rows = copy.prepare(`SELECT n, ${ROW} FROM sessions ORDER BY n`).all();
-    for (const [at, found] of rows.entries()) {
-      const row = unpackRow(found);
-      // Up to where the journal goes on: the copied state knows the rest.
-      const first = copy
-        .prepare(
-          "SELECT min(offset) AS offset FROM (SELECT offset FROM journal_a WHERE session = ?1 UNION ALL SELECT offset FROM journal_b WHERE session = ?1)",
-        )
-        .get(Number(found["n"]));
-      const bytes = first?.["offset"] === null ? row.transcript.bytes : Number(first?.["offset"]);
-      const paths = [from, target].map((side) => transcriptPath(side, row.agent, row.transcript.id));
-      if (bytes > 0 && !copyPrefix(paths[0] ?? "", paths[1] ?? "", bytes, touched)) {
-        skipped.push(row.key);
-        copy.prepare("DELETE FROM sessions WHERE n = ?").run(Number(found["n"]));
-      }
-      progress(at + 1);
-    }
-    const blobs = copyBlobs(copy, from, target, touched);
-    syncCopied(copy);
-    for (const directory of touched) syncDirectory(directory);
-    return { sessions: rows.length - skipped.length, blobs, skipped };
-  } finally {
-    copy.close();
-  }
-}
-
-function copyState(from: Paths, target: Paths): void {
+  const touched = new Set<string>();
+  makeDirectory(to, touched);
   const live = new DatabaseSync(from.state, { readOnly: true });
   try {
-    live.exec("PRAGMA busy_timeout = 10000");
-    live.prepare("VACUUM INTO ?").run(target.state);
+    copyState(live, from, target);
+    const copy = new DatabaseSync(target.state);
+    try {
+      const copying = { from, target, copy, blobs: new Set<string>(), touched };
+      const copied = copySessions(live, copying, progress);
+      syncCopied(copy);
+      for (const directory of touched) syncDirectory(directory);
+      return { ...copied, blobs: copying.blobs.size };
+    } finally {
+      copy.close();
+    }
   } finally {
     live.close();
   }
+}
+
+function copyState(live: DatabaseSync, from: Paths, target: Paths): void {
+  live.exec("PRAGMA busy_timeout = 10000");
+  checkVersion(live, from.state);
+  live.prepare("VACUUM INTO ?").run(target.state);
+}
+
+function copySessions(
+  live: DatabaseSync,
+  copying: Copying,
+  progress: (done: number) => void,
+): Omit<BackedUp, "blobs"> {
+  const { copy, target } = copying;
+  const skipped: string[] = [];
+  const damaged: string[] = [];
+  const rows = copy.prepare(`SELECT n, ${ROW} FROM sessions ORDER BY n`).all();
+  for (const [at, found] of rows.entries()) {
+    const numbered = { n: Number(found["n"]), row: unpackRow(found) };
+    const { row } = numbered;
+    if (!copySession(copying, numbered)) {
+      const lives =
+        live.prepare("SELECT 1 FROM sessions WHERE transcript = ?").get(row.transcript.id) !== undefined;
+      (lives ? damaged : skipped).push(row.key);
+      if (!lives) new Tables(copy).erase(numbered, row.updatedAtMs); // with its mail, its timers and its journal
+    }
+    progress(at + 1);
+  }
+  finishIntents(copy, target, () => false); // what had been copied of them
+  return { sessions: rows.length - skipped.length, skipped, damaged };
+}
+
+/** Its transcript, then at once what that names. False: not all of it is there any more. */
+function copySession(copying: Copying, { n, row }: Numbered): boolean {
+  const { from, target, copy, blobs, touched } = copying;
+  // Up to where the journal goes on: the copied state knows the rest.
+  const first = copy
+    .prepare(
+      "SELECT min(offset) AS offset FROM (SELECT offset FROM journal_a WHERE session = ?1 UNION ALL SELECT offset FROM journal_b WHERE session = ?1)",
+    )
+    .get(n);
+  const bytes = first?.["offset"] === null ? row.transcript.bytes : Number(first?.["offset"]);
+  const [source, goal] = [from, target].map((side) => transcriptPath(side, row.agent, row.transcript.id));
+  let whole = bytes === 0 || copyPrefix(source ?? "", goal ?? "", bytes, touched);
+  for (const { sha256 } of copy
+    .prepare("SELECT sha256 FROM blobs WHERE transcript = ?")
+    .all(row.transcript.id)) {
+    const name = String(sha256);
+    if (blobs.has(name)) continue;
+    if (copyPrefix(blobPath(from, name), blobPath(target, name), null, touched)) blobs.add(name);
+    else whole = false;
+  }
+  return whole;
 }
 
 /** VACUUM INTO does not sync what it writes; a transaction on the copy does, and syncs the whole file. */
@@ -85,19 +131,9 @@ function syncCopied(copy: DatabaseSync): void {
   copy.exec("DROP TABLE synced");
 }
 
-function copyBlobs(copy: DatabaseSync, from: Paths, target: Paths, touched: Set<string>): number {
-  let blobs = 0;
-  for (const { sha256 } of copy.prepare("SELECT DISTINCT sha256 FROM blobs").all()) {
-    if (copyPrefix(blobPath(from, String(sha256)), blobPath(target, String(sha256)), null, touched))
-      blobs += 1;
-  }
-  return blobs;
-}
-
 /** `bytes` null: all of it. False: it is not there any more. */
 function copyPrefix(from: string, to: string, bytes: number | null, touched: Set<string>): boolean {
-  for (let at = dirname(to); !existsSync(at); at = dirname(at)) touched.add(dirname(at));
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(to), touched);
   touched.add(dirname(to));
   try {
     copyFileSync(from, to);
@@ -114,4 +150,9 @@ function copyPrefix(from: string, to: string, bytes: number | null, touched: Set
     closeSync(file);
   }
   return true;
+}
+
+function makeDirectory(path: string, touched: Set<string>): void {
+  for (let at = path; !existsSync(at); at = dirname(at)) touched.add(dirname(at));
+  mkdirSync(path, { recursive: true, mode: 0o700 });
 }

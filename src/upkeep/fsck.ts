@@ -4,17 +4,18 @@
 // it needs the home for itself: what it would see of a running daemon is never at rest.
 
 import { existsSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
+import { Fault } from "../base/fault.ts";
 import type { Session } from "../sessions/session.ts";
 import { hashOf } from "../store/local/blobs.ts";
-import { takeHome } from "../store/local/owner.ts";
+import { isDamaged, takeHome } from "../store/local/owner.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
-import { tune } from "../store/local/schema.ts";
+import { asDamaged, checkVersion, tune } from "../store/local/schema.ts";
 import { snapshot } from "../store/local/spliced.ts";
 import { foldTranscript, type Folded } from "./folded.ts";
 import { transcriptFiles } from "./rebuild.ts";
-import { open } from "node:fs/promises";
 
 export interface Finding {
   /** Damage: something that was acknowledged is not as it was. Note: worth knowing, nothing is lost. */
@@ -30,13 +31,22 @@ export interface Checked {
 
 export async function fsck(home: string, nowMs: number, progress: (done: number) => void): Promise<Checked> {
   const paths = pathsIn(home);
+  if (!existsSync(home)) throw new Fault("not_found", `there is no home at ${home}`);
   const owner = takeHome(paths, nowMs);
   try {
     if (!existsSync(paths.state)) return { sessions: 0, findings: withoutState(paths) };
     const database = new DatabaseSync(paths.state);
+    const findings: Finding[] = [];
     try {
+      checkVersion(database, paths.state);
       tune(database, "read");
-      return await check(database, paths, progress);
+      return { sessions: await check(database, paths, findings, progress), findings };
+    } catch (error) {
+      if (error instanceof Fault && error.code === "damaged")
+        findings.push(damage(paths.state, error.message));
+      else if (isDamaged(error)) findings.push(damage(paths.state, asDamaged(paths.state, error)));
+      else throw error;
+      return { sessions: 0, findings };
     } finally {
       database.close();
     }
@@ -45,12 +55,13 @@ export async function fsck(home: string, nowMs: number, progress: (done: number)
   }
 }
 
+/** Returns how many sessions it looked at. Throws what SQLite says when it cannot go on. */
 async function check(
   database: DatabaseSync,
   paths: Paths,
+  findings: Finding[],
   progress: (done: number) => void,
-): Promise<Checked> {
-  const findings: Finding[] = [];
+): Promise<number> {
   for (const { integrity_check: verdict } of database.prepare("PRAGMA integrity_check(20)").all()) {
     if (verdict !== "ok") findings.push(damage(paths.state, String(verdict)));
   }
@@ -70,7 +81,7 @@ async function check(
   }
   findings.push(...checkReferences(database, paths.state));
   for (const [sha256, by] of named) findings.push(...(await checkBlob(paths, sha256, by)));
-  return { sessions, findings };
+  return sessions;
 }
 
 function checkSession(
@@ -89,6 +100,7 @@ function checkSession(
       ...checkLength(where, row, taken.source.size),
       ...checkGaps(where, folded),
       ...checkRow(where, row, folded),
+      ...checkNames(database, where, row, folded),
     ];
   } finally {
     taken.source.close();
@@ -147,6 +159,13 @@ function checkRow(where: string, row: Session, folded: Folded): Finding[] {
     .map(([name, inFile, inRow]) =>
       damage(where, `${name}: the file says ${JSON.stringify(inFile)}, the row ${JSON.stringify(inRow)}`),
     );
+}
+
+/** What is not written down as named here goes when another session that names it is deleted. */
+function checkNames(database: DatabaseSync, where: string, row: Session, folded: Folded): Finding[] {
+  const known = database.prepare("SELECT sha256 FROM blobs WHERE transcript = ?").all(row.transcript.id);
+  const missing = folded.blobs.difference(new Set(known.map(({ sha256 }) => String(sha256))));
+  return [...missing].map((sha256) => damage(where, `the state does not know that it names blob ${sha256}`));
 }
 
 const REFERENCES: readonly (readonly [what: string, sql: string])[] = [

@@ -5,7 +5,7 @@
 //
 // A crash in the middle leaves the old state in place: the new one gets its name when it is whole.
 
-import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
@@ -14,8 +14,8 @@ import type { RunState, Session } from "../sessions/session.ts";
 import { syncDirectory, TranscriptFiles } from "../store/local/files.ts";
 import { takeHome } from "../store/local/owner.ts";
 import { isTranscriptId, pathsIn, type Paths } from "../store/local/paths.ts";
-import { replayJournal } from "../store/local/recover.ts";
-import { climb, LADDER, tune, versionOf } from "../store/local/schema.ts";
+import { finishIntents, replayJournal } from "../store/local/recover.ts";
+import { checkVersion, climb, LADDER, tune } from "../store/local/schema.ts";
 import { Tables } from "../store/local/tables.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
 import { FileSource } from "../transcript/lines.ts";
@@ -36,6 +36,7 @@ interface Found extends Folded {
 
 export function rebuild(home: string, nowMs: number, progress: (done: number) => void): Rebuilt {
   const paths = pathsIn(home);
+  if (!existsSync(home)) throw new Fault("not_found", `there is no home at ${home}`);
   const owner = takeHome(paths, nowMs);
   try {
     const lost = knownOnlyToOld(paths);
@@ -51,21 +52,18 @@ export function rebuild(home: string, nowMs: number, progress: (done: number) =>
   }
 }
 
-/** Brings journalled lines into their files, and lists what no transcript has. */
+/** Brings journalled lines into their files, finishes deletions, and lists what no transcript has. */
 function knownOnlyToOld(paths: Paths): string[] {
   if (!existsSync(paths.state)) return [];
+  const said: string[] = [];
   try {
     const old = new DatabaseSync(paths.state);
     try {
-      if (versionOf(old) > LADDER.length)
-        throw new Fault(
-          "state_too_new",
-          `${paths.state} was written by a newer version; use that to rebuild`,
-        );
-      const files = new TranscriptFiles(paths, () => {});
-      replayJournal(old, files, paths);
-      files.close();
+      checkVersion(old, paths.state);
+      bringLines(old, paths, said);
+      finishIntents(old, paths, () => false); // else the deleted would be back
       return [
+        ...said,
         ...listed(
           old,
           "SELECT id, recipient AS key FROM mail WHERE taken_ms IS NULL ORDER BY n",
@@ -81,8 +79,35 @@ function knownOnlyToOld(paths: Paths): string[] {
     if (error instanceof Fault && error.code === "state_too_new") throw error;
     const why = error instanceof Error ? error.message : String(error);
     return [
+      ...said,
       `the old state cannot be read (${why}): waiting letters, timers, answers to deliver, and entries of the last seconds before it broke, if there were any`,
     ];
+  }
+}
+
+/** Only where a file lacks them: the transcripts are trusted here, and an old state may be older than they are. */
+function bringLines(old: DatabaseSync, paths: Paths, said: string[]): void {
+  const files = new TranscriptFiles(paths, ({ message }) => said.push(message));
+  try {
+    const write = (path: string, offset: number, bytes: Uint8Array): void => {
+      if (!has(path, offset, bytes)) files.write(path, offset, bytes);
+    };
+    replayJournal(old, { write }, paths);
+  } finally {
+    const dirty = files.takeDirty();
+    files.close();
+    // Durable before the new state is: it has no journal to write them again from.
+    for (const path of [...dirty.files, ...dirty.directories]) syncDirectory(path);
+  }
+}
+
+function has(path: string, offset: number, bytes: Uint8Array): boolean {
+  if (!existsSync(path)) return false;
+  const source = new FileSource(path);
+  try {
+    return source.read(offset, bytes.length).equals(bytes);
+  } finally {
+    source.close();
   }
 }
 
@@ -102,6 +127,10 @@ function readAll(paths: Paths, lost: string[], progress: (done: number) => void)
     const key = keyOf(folded);
     if (key === null || folded.header === null)
       lost.push(`${path.path}: its first line does not say whose it is; the file is left as it is`);
+    else if (describeKey(key).agent !== path.agent)
+      lost.push(
+        `${path.path}: it says that it is ${key}'s, which is another agent's; the file is left as it is`,
+      );
     else found.push({ ...folded, id: path.id, key });
     progress(found.length);
   }
@@ -224,12 +253,22 @@ function stateFrom(one: Found, atMs: number): RunState {
     : { kind: "idle" };
 }
 
+/** Under both names, so that at no moment there is no state; under the new one alone where a file has only one name. */
+function keepOld(path: string, as: string): void {
+  try {
+    linkSync(path, as);
+  } catch {
+    renameSync(path, as); // If this fails too, it says why.
+  }
+}
+
 function swap(paths: Paths, fresh: string, nowMs: number): string | null {
   const keptAs = existsSync(paths.state) ? `${paths.state}.before-rebuild-${nowMs}` : null;
   if (keptAs !== null) {
     // The log goes with its database: under the old name it would be taken for the new one's.
-    for (const suffix of ["-wal", "-shm", ""])
+    for (const suffix of ["-wal", "-shm"])
       if (existsSync(`${paths.state}${suffix}`)) renameSync(`${paths.state}${suffix}`, `${keptAs}${suffix}`);
+    keepOld(paths.state, keptAs);
   }
   renameSync(fresh, paths.state);
   syncDirectory(paths.home);

@@ -5,10 +5,10 @@ import assert from "node:assert/strict";
 import type { FaultCode } from "../../base/fault.ts";
 import type { SimulatedWorld } from "../../base/world.ts";
 import type { Letter, Mail, Outgoing } from "../../mail/letter.ts";
-import { namedKey, parseAgent, type AgentId, type SessionKey } from "../../routing/key.ts";
+import { agentOf, namedKey, parseAgent, type AgentId, type SessionKey } from "../../routing/key.ts";
 import type { RunState, Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
-import type { BlobName, Draft, Entry, Gap } from "../../transcript/entry.ts";
+import type { BlobName, Draft, Entry, Gap, Header } from "../../transcript/entry.ts";
 import type { Of } from "../rules.ts";
 import type { Change, Changed, Page, PageOf, Posted, Range, Receipt, Store } from "../store.ts";
 
@@ -263,13 +263,23 @@ export function ended(atMs: number): RunState {
   return { kind: "ended", atMs, outcome: "done", reason: null };
 }
 
+/** How long the first line of a transcript is, which no reader is shown. */
+export function headerBytes(opening: Of<"open">, atMs: number, more: Partial<Header>): number {
+  const { key, cwd, transcript: id } = opening;
+  const header: Header = {
+    ...{ type: "session", version: 3, id, timestamp: new Date(atMs).toISOString() },
+    ...{ cwd, key, agent: agentOf(key), ...more },
+  };
+  return Buffer.byteLength(`${JSON.stringify(header)}\n`);
+}
+
 // ── Things a test asks ──────────────────────────────────────────────────────────────────────────────────────
 
 export async function entriesOf(store: Store, transcript: string, range: Range): Promise<Entry[]> {
   return (await Array.fromAsync(store.entries(transcript, range))).map(whole);
 }
 
-export function whole(item: Entry | Gap): Entry {
+function whole(item: Entry | Gap): Entry {
   assert(item.type !== "gap", `nothing is missing: ${JSON.stringify(item)}`);
   return item;
 }

@@ -159,27 +159,31 @@ export function feedContract(corner: () => Corner): void {
       }
     });
 
-    test("a watcher is called after a commit, and not after it has stopped", async () => {
-      const at = corner();
-      const key = await at.open("a");
-      const seen: number[] = [];
-      let called = (): void => {};
-      const next = (): Promise<void> => new Promise((resolve) => (called = resolve));
-      const stop = at.store.watch(() => {
-        seen.push(seen.length);
-        called();
-      });
-      const first = next();
-      await at.append(key, [said("1")]);
-      await first;
-      assert.ok(seen.length > 0);
-      stop();
-      const before = seen.length;
-      await at.append(key, [said("2")]);
-      await at.append(key, [said("3")]);
-      assert.equal(seen.length, before);
-      stop(); // once more changes nothing
-    });
+    test(
+      "a watcher is called after a commit, and not after it has stopped",
+      { timeout: 10_000 },
+      async () => {
+        const at = corner();
+        const key = await at.open("a");
+        const seen: number[] = [];
+        let called = (): void => {};
+        const next = (): Promise<void> => new Promise((resolve) => (called = resolve));
+        const stop = at.store.watch(() => {
+          seen.push(seen.length);
+          called();
+        });
+        const first = next();
+        await at.append(key, [said("1")]);
+        await first;
+        assert.ok(seen.length > 0);
+        stop();
+        const before = seen.length;
+        await at.append(key, [said("2")]);
+        await at.append(key, [said("3")]);
+        assert.equal(seen.length, before);
+        stop(); // once more changes nothing
+      },
+    );
   });
 }
 

@@ -6,7 +6,7 @@ import { READ_ENTRIES_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import { unstamped, type Draft } from "../../transcript/entry.ts";
 import { NO_USAGE } from "../rules.ts";
-import { noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import { headerBytes, noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
 
 export function forkContract(corner: () => Corner): void {
   describe("fork", () => {
@@ -48,12 +48,13 @@ export function forkContract(corner: () => Corner): void {
       const opening = at.opening(at.key("fork"), { copy: { of: source, fromSeq: 1, throughSeq: 2 } });
       const receipt = await at.store.commit([opening]);
       assert.deepEqual(receipt.seqs, { [opening.key]: 2 });
-      const empty = await at.row(await at.open("empty"));
       const lines = (await at.entries(opening.key, { since: 0 })).map(
         (entry) => `${JSON.stringify(entry)}\n`,
       );
       const { bytes } = (await at.row(opening.key)).transcript;
-      assert.ok(bytes > empty.transcript.bytes + Buffer.byteLength(lines.join("")), "the header says it too");
+      const parentSession = `${await at.transcript(source)}.jsonl`; // the first line says it too
+      const header = headerBytes(opening, at.world.nowMs(), { parentSession, copied: 2 });
+      assert.equal(bytes, header + Buffer.byteLength(lines.join("")));
     });
 
     test("a fork may begin in the middle", async () => {

@@ -84,6 +84,7 @@ export function mailContract(corner: () => Corner): void {
       const at = corner();
       const [a, b] = [await at.open("a"), await at.open("b")];
       const [x, y] = [await at.post(a, "x"), await at.post(b, "y")];
+      await at.post(a, "z"); // so that a letter which is put back could be seen to have lost its place
       const wrong = [[x.id, x.id], [y.id], [x.id, y.id], ["ext:none"], [""]];
       for (const ids of wrong) {
         await withoutTrace(at, "stale_writer", [
@@ -97,7 +98,7 @@ export function mailContract(corner: () => Corner): void {
         taken.map(({ status }) => status),
         ["fulfilled", "rejected"],
       );
-      assert.deepEqual([await at.waiting(a), await at.waiting(b)], [[], ["y"]]);
+      assert.deepEqual([await at.waiting(a), await at.waiting(b)], [["z"], ["y"]]);
       await withoutTrace(at, "stale_writer", [take]);
     });
 

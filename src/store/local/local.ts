@@ -283,7 +283,7 @@ export class LocalStore implements S.Store {
     // Held before it is written, so that a session being erased now does not take it along.
     await this.#ask({ what: "hold", sha256, nowMs: this.#parts.world.nowMs() });
     return await writeBlob(this.#paths, sha256, bytes).catch((error: unknown) => {
-      throw asDiskFault(error);
+      throw asDiskFault(error, "the blob was not kept");
     });
   }
 
@@ -292,7 +292,9 @@ export class LocalStore implements S.Store {
     range: { readonly from: number; readonly bytes: number },
   ): Promise<Uint8Array | null> {
     if (this.#ended) throw this.#ended;
-    return await readBlob(this.#paths, sha256, range);
+    return await readBlob(this.#paths, sha256, range).catch((error: unknown) => {
+      throw asDiskFault(error, "the blob cannot be read");
+    });
   }
 
   async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
@@ -379,8 +381,9 @@ function decoded(line: string): Entry {
   return entry;
 }
 
-function asDiskFault(error: unknown): unknown {
-  return isFull(error)
-    ? new Fault("disk_full", "the disk is full; the blob was not kept", { cause: error })
-    : error;
+/** What the system refused. Anything else is our bug, and stays what it is. */
+function asDiskFault(error: unknown, what: string): unknown {
+  if (isFull(error)) return new Fault("disk_full", `the disk is full; ${what}`, { cause: error });
+  if (!(error instanceof Error && "syscall" in error)) return error;
+  return new Fault("disk_failed", `${what}: ${error.message}`, { cause: error });
 }

@@ -14,6 +14,7 @@ import { cursorTo, groupFrom, limitOf, placeFrom } from "../cursor.ts";
 import type { Changed, Page, PageOf, Range, SessionQuery } from "../store.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
 import { listSessions } from "./list.ts";
+import { isDamaged } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
 import { tune } from "./schema.ts";
@@ -171,7 +172,7 @@ class Reader {
 function wordsOf(error: unknown): FaultWords {
   if (error instanceof Fault) return { code: error.code, message: error.message };
   const isDisk = error instanceof Error && ("syscall" in error || "errcode" in error);
-  if (isDisk) return { code: "disk_failed", message: error.message };
+  if (isDisk) return { code: isDamaged(error) ? "damaged" : "disk_failed", message: error.message };
   throw error;
 }
 

@@ -13,7 +13,11 @@ import { ROW, unpackRow } from "./row.ts";
 import type { Intent } from "./tables.ts";
 
 /** Writes every journalled line into its file again, and what stands beyond goes aside. Returns how many transcripts it was. */
-export function replayJournal(database: DatabaseSync, files: TranscriptFiles, paths: Paths): number {
+export function replayJournal(
+  database: DatabaseSync,
+  files: Pick<TranscriptFiles, "write">,
+  paths: Paths,
+): number {
   const sessions = database
     .prepare("SELECT session FROM journal_a UNION SELECT session FROM journal_b")
     .all();

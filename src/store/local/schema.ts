@@ -6,10 +6,12 @@
 //
 // The journal has a twin: one takes new lines while the other's lines are being synced into their files.
 
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
 import { syncDirectory } from "./files.ts";
+import { isDamaged } from "./owner.ts";
 import type { Paths } from "./paths.ts";
 
 const VERSION_1 = `
@@ -88,27 +90,76 @@ export const LADDER: readonly string[] = [VERSION_1];
  */
 export function climb(database: DatabaseSync, ladder: readonly string[], path: string): void {
   const version = versionOf(database);
-  if (version > ladder.length) {
-    throw new Fault(
-      "state_too_new",
-      `${path} has state version ${version}; this program knows up to ${ladder.length}`,
-    );
-  }
+  if (version > ladder.length) throw tooNew(path, version, ladder.length);
   if (version === ladder.length) return;
-  if (version > 0)
-    database.prepare("VACUUM INTO ?").run(`${path}.version-${version}-${Date.parse(nowOf(database))}`);
+  if (version > 0) copyInto(database, `${path}.version-${version}-${Date.parse(nowOf(database))}`);
   database.exec("BEGIN IMMEDIATE");
-  for (const step of ladder.slice(version)) database.exec(step);
-  database.exec(`PRAGMA user_version = ${ladder.length}`);
-  database.exec("COMMIT");
+  try {
+    for (const step of ladder.slice(version)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${ladder.length}`);
+    database.exec("COMMIT");
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+/** Durable when it returns. SQLite does not sync a copy that it makes, but every transaction on it. */
+function copyInto(database: DatabaseSync, path: string): void {
+  database.prepare("VACUUM INTO ?").run(path);
+  const copy = new DatabaseSync(path);
+  copy.exec("CREATE TABLE synced (one)");
+  copy.exec("DROP TABLE synced");
+  copy.close();
+  syncDirectory(dirname(path));
+}
+
+/** For the writer: made if there is none, brought up to date if it is older. */
+export function openState(paths: Paths): DatabaseSync {
+  createState(paths);
+  const database = new DatabaseSync(paths.state);
+  try {
+    checkVersion(database, paths.state);
+    tune(database, "write");
+    climb(database, LADDER, paths.state);
+    return database;
+  } catch (error) {
+    database.close();
+    if (!isDamaged(error)) throw error;
+    throw new Fault("damaged", asDamaged(paths.state, error), { cause: error });
+  }
+}
+
+/** Before anything else is done with a state that has its name. Refuses what we cannot know the meaning of. */
+export function checkVersion(database: DatabaseSync, path: string): void {
+  const version = versionOf(database);
+  if (version > LADDER.length) throw tooNew(path, version, LADDER.length);
+  // It has its tables from the moment it has its name (createState), so this is something else.
+  if (version === 0) throw new Fault("damaged", asDamaged(path, "it is empty"));
+}
+
+function tooNew(path: string, version: number, known: number): Fault {
+  return new Fault(
+    "state_too_new",
+    `${path} has state version ${version}; this program knows up to ${known}`,
+  );
+}
+
+/** Words that say what is to be done. */
+export function asDamaged(path: string, why: unknown): string {
+  const words = why instanceof Error ? why.message : String(why);
+  return `${path} is damaged: ${words}. The transcripts are elsewhere: \`rebuild\` makes it anew from them.`;
 }
 
 /**
  * Makes a database that is not there yet. It gets its name when it is whole: a power cut in between leaves
  * nothing that could be taken for a damaged one.
  */
-export function createState(paths: Paths): void {
+function createState(paths: Paths): void {
   if (existsSync(paths.state)) return;
+  // An empty one in place of what was there would look as if there had never been a session.
+  if (hasTranscripts(paths))
+    throw new Fault("damaged", asDamaged(paths.state, "it is missing, and there are transcripts"));
   const unfinished = `${paths.state}.unfinished`;
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${unfinished}${suffix}`, { force: true });
   const database = new DatabaseSync(unfinished);
@@ -117,6 +168,14 @@ export function createState(paths: Paths): void {
   database.close(); // folds the log back, synced
   renameSync(unfinished, paths.state);
   syncDirectory(paths.home);
+}
+
+function hasTranscripts(paths: Paths): boolean {
+  if (!existsSync(paths.agents)) return false;
+  const folders = readdirSync(paths.agents).map((agent) => join(paths.agents, agent, "sessions"));
+  return folders.some(
+    (folder) => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith(".jsonl")),
+  );
 }
 
 export function versionOf(database: DatabaseSync): number {

@@ -1,4 +1,4 @@
-import { MessageChannel, Worker, type MessagePort } from "node:worker_threads";
+import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from "node:worker_threads";
 import { extname } from "node:path";
 import { Fault, faultFrom, type FaultWords } from "../../base/fault.ts";
 
@@ -28,7 +28,12 @@ export class Thread<To, From> {
     this.#worker.on("error", (error) =>
       this.#end(new Fault("disk_failed", `the ${name} thread died: ${error.message}`), parts.died),
     );
-    this.#worker.on("exit", () => this.#end(new Fault("closed", `the ${name} thread has ended`), parts.died));
+    this.#worker.on("exit", () => {
+      // It may have said why, and that may still be on its way: what ends first is not what was said first.
+      for (let last = receiveMessageOnPort(port1); last; last = receiveMessageOnPort(port1))
+        parts.hear(last.message as From);
+      this.#end(new Fault("closed", `the ${name} thread has ended`), parts.died);
+    });
     this.#port.on("message", parts.hear);
   }
 

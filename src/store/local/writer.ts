@@ -14,17 +14,10 @@
 //   A3. An error of a sync or of the database ends the writer. Callers hear `outcome_unknown`: it may have
 //       happened, and the next start decides.
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultCode, type FaultWords } from "../../base/fault.ts";
-import {
-  BLOB_HELD_MS,
-  CHECKPOINT_EVERY_MS,
-  FEED_GROUPS_MAX,
-  JOURNAL_BYTES_MAX,
-  MAIL_ID_KEPT_MS,
-  WAL_BYTES_MAX,
-} from "../../limits.ts";
+import { BLOB_HELD_MS, CHECKPOINT_EVERY_MS, JOURNAL_BYTES_MAX, WAL_BYTES_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import { Leases } from "../leases.ts";
 import { hasWork } from "../rules.ts";
@@ -36,7 +29,8 @@ import { isDamaged } from "./owner.ts";
 import { pathsIn } from "./paths.ts";
 import { finishIntents, replayJournal } from "./recover.ts";
 import { Rows } from "./rows.ts";
-import { climb, createState, LADDER, tune } from "./schema.ts";
+import { openState } from "./schema.ts";
+import { Sweep } from "./sweep.ts";
 import { Tables } from "./tables.ts";
 import { Unwritten } from "./unwritten.ts";
 import type { FromWriter, Notice, Results, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
@@ -64,6 +58,7 @@ class Writer {
   /** When each blob was put, as often as no entry has named it since. */
   readonly #heldBlobs = new Map<string, number[]>();
   readonly #unwritten = new Unwritten();
+  readonly #sweep: Sweep;
   readonly #walPages: StatementSync;
   readonly #feed: StatementSync;
   #waiting: WireCommit[] = [];
@@ -73,7 +68,6 @@ class Writer {
   #dead = false;
   #groups: number;
   #lastAtMs = 0;
-  #swept = 0;
   #timer: NodeJS.Timeout | null = null;
   #lull: NodeJS.Timeout | null = null;
   #sinceFold = 0;
@@ -81,16 +75,14 @@ class Writer {
   constructor(port: MessagePort, home: string) {
     this.#port = port;
     this.#paths = pathsIn(home);
-    createState(this.#paths);
-    this.#database = new DatabaseSync(this.#paths.state);
-    tune(this.#database, "write");
-    climb(this.#database, LADDER, this.#paths.state);
+    this.#database = openState(this.#paths);
     const database = this.#database;
     this.#walPages = database.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#feed = database.prepare("INSERT INTO feed (n, body) VALUES (?,?)");
     const notify = (notice: Notice): void => this.#say({ say: "notice", notice });
     this.#files = new TranscriptFiles(this.#paths, notify);
     this.#checkpoint = new Checkpoint({ database, files: this.#files, notify });
+    this.#sweep = new Sweep(database);
     const tables = new Tables(database);
     this.#rows = new Rows(tables);
     this.#group = new Group({ database, tables, rows: this.#rows, leases: this.#leases, paths: this.#paths });
@@ -251,7 +243,7 @@ class Writer {
     if (!this.#writeFiles()) return this.#checkpointLater();
     this.#checkpoint.begin().then(
       () => {
-        this.#guard(() => this.#sweep());
+        this.#guard(() => this.#forget());
         this.#schedule(); // Somebody may have waited for the twin.
         if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon();
       },
@@ -264,21 +256,8 @@ class Writer {
     );
   }
 
-  /** Forgets what nobody can ask for any more: a little each time, so that nobody waits for it. */
-  #sweep(): void {
-    this.#database.prepare("DELETE FROM feed WHERE n <= ?").run(this.#groups - FEED_GROUPS_MAX);
-    const some = this.#database
-      .prepare(
-        "SELECT n, id, taken_ms, EXISTS (SELECT 1 FROM sessions WHERE key = recipient) AS alive FROM mail WHERE n > ? ORDER BY n LIMIT 500",
-      )
-      .all(this.#swept);
-    for (const { n, id, taken_ms: takenMs, alive } of some) {
-      const external = String(id).startsWith("ext:");
-      const old = takenMs !== null && Number(takenMs) < this.#lastAtMs - MAIL_ID_KEPT_MS;
-      if (takenMs !== null && (external ? old : alive === 0))
-        this.#database.prepare("DELETE FROM mail WHERE n = ?").run(Number(n));
-    }
-    this.#swept = some.length < 500 ? 0 : Number(some.at(-1)?.["n"] ?? 0);
+  #forget(): void {
+    this.#sweep.forget({ groups: this.#groups, atMs: this.#lastAtMs });
     for (const [sha256, held] of this.#heldBlobs)
       if (held.every((atMs) => atMs < this.#lastAtMs - BLOB_HELD_MS)) this.#heldBlobs.delete(sha256);
   }
@@ -306,7 +285,7 @@ class Writer {
         return null;
       case "checkpoint":
         await this.#settle();
-        this.#guard(() => this.#sweep());
+        this.#guard(() => this.#forget());
         if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon(); // what came meanwhile
         return null;
       case "close":

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { filledHome, KEYS } from "../../test/fixtures/content.ts";
+import { Home, scratch } from "../../test/fixtures/home.ts";
+
+const OFFLINE = fileURLToPath(new URL("offline.ts", import.meta.url));
+
+interface Answer {
+  readonly exit: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(...words: readonly string[]): Answer {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [OFFLINE, ...words], { encoding: "utf8" });
+  return { exit: status, stdout, stderr };
+}
+
+/** One line of standard output, and nothing else. */
+function json(answer: Answer): unknown {
+  assert.equal(answer.stderr, "");
+  assert.equal(answer.stdout.indexOf("\n"), answer.stdout.length - 1);
+  return JSON.parse(answer.stdout);
+}
+
+const sessions = Object.keys(KEYS).length;
+
+test("fsck of a sound home says so and exits with 0", async (t) => {
+  const home = await filledHome(t);
+  const people = run("fsck", "--home", home.path);
+  assert.deepEqual(people, {
+    exit: 0,
+    stdout: `${sessions} sessions: rows, mail, journal, blobs and files agree\n`,
+    stderr: "",
+  });
+  const machines = run("fsck", "--home", home.path, "--json");
+  assert.deepEqual([machines.exit, json(machines)], [0, { ok: true, result: { sessions, findings: [] } }]);
+});
+
+test("fsck of a damaged home names the place and exits with 1", async (t) => {
+  const home = await filledHome(t);
+  rmSync(home.paths.state);
+  const people = run("fsck", "--home", home.path);
+  assert.equal(people.exit, 1);
+  assert.match(
+    people.stdout,
+    /^damage {2}.*state\.sqlite {2}missing, .* run rebuild\n0 sessions: 1 damaged places\n$/,
+  );
+  const machines = run("fsck", "--home", home.path, "--json");
+  const answer = json(machines) as {
+    ok: boolean;
+    result: { findings: readonly { grade: string; where: string }[] };
+  };
+  assert.deepEqual([machines.exit, answer.ok, answer.result.findings.length], [1, true, 1]);
+  assert.deepEqual(
+    [answer.result.findings[0]?.grade, answer.result.findings[0]?.where],
+    ["damage", home.paths.state],
+  );
+});
+
+test("a note is no damage: fsck tells it and exits with 0", async (t) => {
+  const home = await filledHome(t);
+  writeFileSync(join(home.paths.agents, "main", "sessions", "unknown.jsonl"), "");
+  const { exit, stdout } = run("fsck", "--home", home.path);
+  assert.match(stdout, /^note {2}.*unknown\.jsonl {2}no session has this transcript/);
+  assert.equal(exit, 0);
+});
+
+test("a home in use is refused with 78, and the words name who has it", async (t) => {
+  const home = await Home.open(t);
+  for (const command of ["fsck", "rebuild"]) {
+    const people = run(command, "--home", home.path);
+    assert.deepEqual([people.exit, people.stdout], [78, ""]);
+    assert.match(
+      people.stderr,
+      new RegExp(`^sessiond: ${home.path} is in use by sessiond pid ${process.pid} `),
+    );
+    const machines = run(command, "--home", home.path, "--json");
+    const answer = json(machines) as { ok: boolean; error: { code: string; message: string } };
+    assert.deepEqual([machines.exit, answer.ok, answer.error.code], [78, false, "in_use"]);
+  }
+});
+
+test("a command that is none, an option that is none, and one that is missing are refused with 64", (t) => {
+  for (const words of [["fcsk"], [], ["fsck", "--hoem", "/"], ["backup", "--home", scratch(t)]]) {
+    const people = run(...words);
+    assert.deepEqual([people.exit, people.stdout], [64, ""], words.join(" "));
+    assert.match(people.stderr, /^sessiond: /);
+    const machines = run(...words, "--json");
+    const answer = json(machines) as { ok: boolean; error: { code: string } };
+    assert.deepEqual(
+      [machines.exit, answer.ok, answer.error.code],
+      [64, false, "bad_input"],
+      words.join(" "),
+    );
+  }
+});
+
+test("a home that is not there is refused with 66, and not made", (t) => {
+  const home = join(scratch(t), "nowhere");
+  for (const command of ["fsck", "rebuild", "backup"])
+    assert.equal(run(command, "--home", home, "--to", `${home}.copy`).exit, 66, command);
+  assert.deepEqual([existsSync(home), existsSync(`${home}.copy`)], [false, false]);
+});
+
+test("rebuild says what it restored and what is lost", async (t) => {
+  const home = await filledHome(t);
+  const machines = run("rebuild", "--home", home.path, "--json");
+  const { result } = json(machines) as {
+    result: { sessions: number; lost: readonly string[]; keptAs: string };
+  };
+  assert.deepEqual([machines.exit, result.sessions, result.lost.length], [0, sessions, 8]);
+  assert.ok(existsSync(result.keptAs));
+  rmSync(home.paths.state);
+  const people = run("rebuild", "--home", home.path);
+  assert.deepEqual(people, {
+    exit: 0,
+    stdout: `${sessions} sessions restored from their transcripts\n`,
+    stderr: "",
+  });
+});
+
+test("backup says what it copied; a directory that is not empty is refused with 73", async (t) => {
+  const home = await filledHome(t);
+  const to = join(scratch(t), "copy");
+  const people = run("backup", "--home", home.path, "--to", to);
+  assert.deepEqual(people, {
+    exit: 0,
+    stdout: `${sessions} sessions and 2 blobs copied to ${to}\n`,
+    stderr: "",
+  });
+  const machines = run("backup", "--home", home.path, "--to", to, "--json");
+  const answer = json(machines) as { ok: boolean; error: { code: string } };
+  assert.deepEqual([machines.exit, answer.ok, answer.error.code], [73, false, "exists"]);
+});
+
+test("what the disk refuses is the disk's fault, not the caller's: 74", async (t) => {
+  const home = await filledHome(t);
+  const file = join(scratch(t), "file");
+  writeFileSync(file, "");
+  const machines = run("backup", "--home", home.path, "--to", join(file, "copy"), "--json");
+  const answer = json(machines) as { error: { code: string } };
+  assert.deepEqual([machines.exit, answer.error.code], [74, "disk_failed"]);
+});

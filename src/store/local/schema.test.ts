@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, test, type TestContext } from "node:test";
+import { afterwards, Home, scratch } from "../../../test/fixtures/home.ts";
+import { Fault } from "../../base/fault.ts";
+import { climb, LADDER, versionOf } from "./schema.ts";
+
+/** A ladder of our own: the second step changes what the first one made. */
+const LADDER_OF_TWO = [
+  "CREATE TABLE words (word TEXT); INSERT INTO words VALUES ('as it was');",
+  "ALTER TABLE words ADD COLUMN length INTEGER; UPDATE words SET length = length(word);",
+];
+
+function made(t: TestContext, ladder: readonly string[]): { path: string; database: DatabaseSync } {
+  const path = join(scratch(t), "state.sqlite");
+  const database = new DatabaseSync(path);
+  afterwards(t, () => database.isOpen && database.close());
+  climb(database, ladder, path);
+  return { path, database };
+}
+
+/** The copies that were made beside a database. */
+function copiesOf(path: string): string[] {
+  return readdirSync(join(path, "..")).filter((name) => name.includes(".version-"));
+}
+
+describe("the ladder of the state", () => {
+  test("an older state climbs to the top, after a copy of it was made", (t) => {
+    const { path, database } = made(t, LADDER_OF_TWO.slice(0, 1));
+    climb(database, LADDER_OF_TWO, path);
+    assert.equal(versionOf(database), 2);
+    assert.deepEqual({ ...database.prepare("SELECT * FROM words").get() }, { word: "as it was", length: 9 });
+
+    const [copy, ...others] = copiesOf(path);
+    assert.match(copy ?? "", /^state\.sqlite\.version-1-\d+$/);
+    assert.deepEqual(others, []);
+    const old = new DatabaseSync(join(path, "..", copy ?? ""));
+    assert.equal(versionOf(old), 1);
+    assert.deepEqual({ ...old.prepare("SELECT * FROM words").get() }, { word: "as it was" });
+    assert.equal(old.prepare("PRAGMA integrity_check").get()?.["integrity_check"], "ok");
+    old.close();
+  });
+
+  test("a state at the top stays as it is, without a copy", (t) => {
+    const { path, database } = made(t, LADDER_OF_TWO);
+    climb(database, LADDER_OF_TWO, path);
+    assert.deepEqual(copiesOf(path), []);
+  });
+
+  test("a step that fails leaves the old version as it was, and the database usable", (t) => {
+    const { path, database } = made(t, LADDER_OF_TWO.slice(0, 1));
+    const failing = [...LADDER_OF_TWO, "DELETE FROM words; INSERT INTO nowhere VALUES (1);"];
+    assert.throws(() => climb(database, failing, path), /no such table: nowhere/);
+    assert.equal(database.isTransaction, false);
+    assert.equal(versionOf(database), 1);
+    assert.deepEqual({ ...database.prepare("SELECT * FROM words").get() }, { word: "as it was" });
+    climb(database, LADDER_OF_TWO, path);
+    assert.equal(versionOf(database), 2);
+  });
+
+  test("a newer state is refused, and nothing is touched", (t) => {
+    const { path, database } = made(t, LADDER_OF_TWO);
+    assert.throws(() => climb(database, LADDER_OF_TWO.slice(0, 1), path), {
+      code: "state_too_new",
+      message: /version 2; this program knows up to 1/,
+    });
+    assert.deepEqual([versionOf(database), copiesOf(path)], [2, []]);
+  });
+});
+
+describe("a home whose state", () => {
+  test("was written by a newer version is not opened, and no byte of it changes", async (t) => {
+    const home = await Home.open(t);
+    await home.talk("one", "hello");
+    await home.close();
+    alter(home, `PRAGMA user_version = ${LADDER.length + 1}`);
+    const before = prints(home.path);
+    await assert.rejects(home.reopen(), { name: "Fault", code: "state_too_new" });
+    assert.deepEqual(prints(home.path), before);
+    alter(home, `PRAGMA user_version = ${LADDER.length}`);
+    await home.reopen();
+    assert.equal((await home.store.sessions({})).rows.length, 1);
+  });
+
+  for (const [what, hurt] of [
+    ["is no database", (path: string) => writeFileSync(path, "this is something else ".repeat(1_000))],
+    ["was cut in the middle", (path: string) => truncateSync(path, 8 * 1024)],
+    ["was emptied", (path: string) => truncateSync(path, 0)],
+    ["is missing, though there are transcripts", (path: string) => rmSync(path)],
+  ] as const) {
+    test(`${what} is refused as damaged, with words that lead to rebuild`, async (t) => {
+      const home = await Home.open(t);
+      await home.talk("one", "hello");
+      await home.close();
+      hurt(home.paths.state);
+      const before = prints(home.path);
+      await assert.rejects(home.reopen(), (fault) => {
+        assert.ok(fault instanceof Fault);
+        assert.equal(fault.code, "damaged");
+        assert.match(fault.message, /state\.sqlite is damaged: .*`rebuild` makes it anew/);
+        return true;
+      });
+      assert.deepEqual(prints(home.path), before);
+    });
+  }
+
+  test("was never finished is made anew, and what was left of it is ignored", async (t) => {
+    const path = join(scratch(t), "home");
+    mkdirSync(path);
+    for (const suffix of ["", "-wal", "-shm", "-journal"])
+      writeFileSync(join(path, `state.sqlite.unfinished${suffix}`), "what a power cut left ".repeat(500));
+    const home = await Home.open(t, path);
+    const key = await home.talk("one", "hello");
+    assert.deepEqual(await home.read(key), ["hello"]);
+    assert.deepEqual(
+      readdirSync(path).filter((name) => name.includes("unfinished")),
+      [],
+    );
+  });
+});
+
+function alter(home: Home, sql: string): void {
+  const database = new DatabaseSync(home.paths.state);
+  database.exec(sql);
+  database.close();
+}
+
+/** The hash of every file below a home that nobody has open, except who had it last. */
+function prints(path: string): Record<string, string> {
+  const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files
+    .map((file) => join(file.parentPath, file.name))
+    .filter((file) => !file.includes("owner.sqlite"));
+  return Object.fromEntries(
+    paths.map((file) => [file, createHash("sha256").update(readFileSync(file)).digest("hex")]),
+  );
+}

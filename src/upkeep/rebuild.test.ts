@@ -1,0 +1,313 @@
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, test } from "node:test";
+import { filledHome, KEYS, rowsOf, USAGE, WAITING } from "../../test/fixtures/content.ts";
+import { Home, opening, said, scratch } from "../../test/fixtures/home.ts";
+import { Program } from "../../test/fixtures/program.ts";
+import { DEFAULT_AGENT, namedKey, type SessionKey } from "../routing/key.ts";
+import type { Session } from "../sessions/session.ts";
+import { LADDER } from "../store/local/schema.ts";
+import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
+import { fsck } from "./fsck.ts";
+import { rebuild, type Rebuilt } from "./rebuild.ts";
+
+function rebuilt(home: Home): Rebuilt {
+  return rebuild(home.path, home.world.nowMs(), () => {});
+}
+
+function removeDatabases(home: Home): void {
+  for (const path of [home.paths.state, home.paths.search])
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
+}
+
+/** What a rebuilt row says: all that the transcript says, and of the rest what a session begins with. */
+async function restored(home: Home, row: Session): Promise<Session> {
+  const once = row.state.kind === "ended";
+  const [last] = await Array.fromAsync(
+    home.store.entries(row.transcript.id, { since: row.transcript.lastSeq }),
+  );
+  const answers = row.key === KEYS.main ? 2 : row.key === KEYS.fork ? 1 : 0; // of its own: a fork's copied ones were paid for elsewhere
+  return {
+    ...row,
+    // Only the old state knew these.
+    state: once ? row.state : { kind: "idle" },
+    route: null,
+    signal: "none",
+    settingsVersion: 1,
+    updatedAtMs: last === undefined || last.type === "gap" ? row.bornAtMs : Date.parse(last.timestamp),
+    // Of these it knew more.
+    settings: row.key === KEYS.running ? { ...DEFAULT_SETTINGS, label: "busy", nice: 5 } : DEFAULT_SETTINGS,
+    usage: {
+      ...NO_USAGE,
+      input: answers === 2 ? 2 * USAGE.input : answers * 50,
+      output: answers * USAGE.output,
+      cacheRead: answers * USAGE.cacheRead,
+      cacheWrite: answers * USAGE.cacheWrite,
+      cost: answers * (USAGE.cost?.total ?? 0),
+    },
+  };
+}
+
+test("from the transcripts alone every row is as it was, but for what only the old state knew", async (t) => {
+  const home = await filledHome(t);
+  await home.reopen();
+  const rows = await rowsOf(home.store);
+  const expected = new Map<SessionKey, Session>();
+  for (const [key, row] of rows) expected.set(key, await restored(home, row));
+  assert.equal(rows.size, Object.keys(KEYS).length);
+  assert.notDeepEqual(expected.get(KEYS.running), rows.get(KEYS.running));
+  assert.deepEqual(
+    expected.get(KEYS.grandchild),
+    rows.get(KEYS.grandchild),
+    "of most sessions it knew nothing more",
+  );
+  const before = await everyEntry(home, rows);
+  await home.close();
+
+  removeDatabases(home);
+  assert.deepEqual(rebuilt(home), { sessions: rows.size, lost: [], keptAs: null });
+  assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
+
+  await home.reopen();
+  const after = await rowsOf(home.store);
+  assert.deepEqual(after, expected);
+  assert.deepEqual(await everyEntry(home, after), before);
+  const { parent, root, depth } = after.get(KEYS.grandchild) ?? {};
+  assert.deepEqual({ parent, root, depth }, { parent: KEYS.child, root: KEYS.main, depth: 2 });
+  await takesCommits(home);
+});
+
+async function everyEntry(home: Home, rows: ReadonlyMap<SessionKey, Session>): Promise<unknown> {
+  const all = [];
+  for (const { key, transcript } of rows.values())
+    for (const range of [{ since: 0 }, { from: 1 }, { from: "context" }, { before: null }] as const)
+      all.push({ key, range, items: await Array.fromAsync(home.store.entries(transcript.id, range)) });
+  return all;
+}
+
+/** Appends, forks, children, letters, deletions: as in a home that was never rebuilt. */
+async function takesCommits(home: Home): Promise<void> {
+  for (const key of [KEYS.main, KEYS.rewound, KEYS.undone, KEYS.fork]) {
+    const before = await home.read(key);
+    await home.say(key, "after the rebuild");
+    assert.deepEqual(await home.read(key), [...before, "after the rebuild"]);
+  }
+  const fork = namedKey(DEFAULT_AGENT, "new fork");
+  await home.store.commit([
+    opening(fork, home.world.newId(), { copy: { of: KEYS.rewound, fromSeq: 1, throughSeq: 8 } }),
+    opening(namedKey(DEFAULT_AGENT, "new child"), home.world.newId(), { parent: KEYS.grandchild }),
+    { do: "delete", key: KEYS.blobs },
+  ]);
+  assert.deepEqual(await home.read(fork), ["1", "2", "5, after 2", "6", "8, after 6"]);
+  assert.equal((await home.row(namedKey(DEFAULT_AGENT, "new child"))).root, KEYS.main);
+  await home.close();
+  assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []); // also: main's blob is still there
+}
+
+describe("with the old state at hand", () => {
+  test("rebuild lists what waited and is lost, and keeps the old state", async (t) => {
+    const home = await filledHome(t);
+    const { sessions, lost, keptAs } = rebuilt(home);
+    assert.equal(sessions, Object.keys(KEYS).length);
+    const key = KEYS.running;
+    assert.deepEqual(
+      new Set(lost),
+      new Set([
+        ...WAITING.letters.map((id) => `a letter that waited for ${key}: ${id}`),
+        ...[KEYS.child, KEYS.grandchild].map(
+          (child) => `a letter that waited for ${KEYS.main}: cause:end of ${child}`,
+        ),
+        ...WAITING.timers.map((id) => `a timer for ${key}: ${id}`),
+        ...WAITING.outgoing.map((id) => `an answer that was to be delivered for ${key}: ${id}`),
+      ]),
+    );
+    const old = new DatabaseSync(keptAs ?? "");
+    assert.equal(old.prepare("SELECT count(*) AS n FROM mail WHERE taken_ms IS NULL").get()?.["n"], 4);
+    old.close();
+    assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
+  });
+
+  test("a deletion that a crash cut off is finished: the deleted session does not come back", async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("doomed", "a secret");
+    const file = await home.file(key);
+    const transcript = (await home.row(key)).transcript.id;
+    await home.store.checkpoint();
+    copyFileSync(file, `${file}.kept`);
+    await home.store.commit([{ do: "delete", key }]);
+    await home.close();
+    renameSync(`${file}.kept`, file);
+    const intent = JSON.stringify({ do: "erase", agent: "main", transcript });
+    alter(home, `INSERT INTO intents (body) VALUES ('${intent}')`);
+    assert.equal(rebuilt(home).sessions, 0);
+    assert.equal(existsSync(file), false);
+  });
+
+  for (const [what, hurt] of [
+    ["is no database", (path: string) => writeFileSync(path, "something else ".repeat(1_000))],
+    ["lost its second half", (path: string) => truncateSync(path, 32 * 1024)],
+  ] as const) {
+    test(`that ${what}, rebuild says so, keeps it, and restores the sessions`, async (t) => {
+      const home = await filledHome(t);
+      hurt(home.paths.state);
+      const bytes = readFileSync(home.paths.state);
+      const { sessions, lost, keptAs } = rebuilt(home);
+      assert.equal(sessions, Object.keys(KEYS).length);
+      assert.equal(lost.length, 1);
+      assert.match(lost[0] ?? "", /^the old state cannot be read \(.*\): waiting letters, timers/);
+      assert.deepEqual(readFileSync(keptAs ?? ""), bytes);
+      assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
+    });
+  }
+
+  test("that is of a newer version, rebuild refuses and changes nothing", async (t) => {
+    const home = await filledHome(t);
+    alter(home, `PRAGMA user_version = ${LADDER.length + 1}`);
+    const before = readdirSync(home.path);
+    assert.throws(() => rebuilt(home), { code: "state_too_new" });
+    assert.deepEqual(readdirSync(home.path), before);
+  });
+});
+
+/** Stops with lines in the journal. */
+const TALK = `
+  const store = await open();
+  const key = namedKey(DEFAULT_AGENT, "one");
+  await store.commit([opening(key, world.newId()), appending(key, 0, [said("a"), said("b")])]);
+  const { transcript } = await store.session(key);
+  const file = home + "/agents/main/sessions/" + transcript.id + ".jsonl";
+  while (!existsSync(file) || statSync(file).size < transcript.bytes) await world.sleep(1, AbortSignal.any([]));
+  say(file);
+  await forever();
+`;
+
+describe("after a kill", () => {
+  test("rebuild brings the lines that only the journal has", async (t) => {
+    const path = join(scratch(t), "home");
+    const program = new Program(t, { home: path, source: TALK });
+    const file = String(await program.hear());
+    await program.kill();
+    const lines = readFileSync(file);
+    truncateSync(file, lines.indexOf("\n") + 11); // as if the kill had come in the middle of the write
+    assert.deepEqual(rebuild(path, 0, () => {}).lost, []);
+    assert.deepEqual(readFileSync(file), lines);
+    const home = await Home.open(t, path);
+    assert.deepEqual(await home.read(namedKey(DEFAULT_AGENT, "one")), ["a", "b"]);
+  });
+
+  test("rebuild with a state that is older than the transcripts takes nothing from them", async (t) => {
+    const path = join(scratch(t), "home");
+    const program = new Program(t, { home: path, source: TALK });
+    const file = String(await program.hear());
+    await program.kill();
+    cpSync(path, `${path}.old`, { recursive: true });
+    const home = await Home.open(t, path);
+    const key = namedKey(DEFAULT_AGENT, "one");
+    await home.say(key, "c", "d");
+    await home.close();
+    const lines = readFileSync(file);
+    removeDatabases(home);
+    for (const suffix of ["", "-wal"])
+      copyFileSync(join(`${path}.old`, `state.sqlite${suffix}`), `${home.paths.state}${suffix}`);
+    assert.deepEqual(rebuilt(home).lost, []);
+    assert.deepEqual(readFileSync(file), lines);
+    assert.equal(existsSync(home.paths.foreign), false);
+    await home.reopen();
+    assert.deepEqual(await home.read(key), ["a", "b", "c", "d"]);
+  });
+});
+
+describe("a transcript that is not as it should be", () => {
+  test("of two transcripts of one key the one written to last has the session; the other is named and left", async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("one", "older");
+    const file = await home.file(key);
+    await home.close();
+    const newer = join(file, "../newer.jsonl");
+    const text = readFileSync(file, "utf8").replace(/"id":"[^"]+","timestamp"/, '"id":"newer","timestamp"');
+    writeFileSync(
+      newer,
+      text
+        .replaceAll("older", "newer")
+        .replace(/2026-01-01T00:00:00.000Z","message/, '2027-01-01T00:00:00.000Z","message'),
+    );
+    const { sessions, lost } = rebuilt(home);
+    assert.equal(sessions, 1);
+    assert.match(
+      lost.at(-1) ?? "",
+      new RegExp(`^${key}: transcript .* is older than newer; it is left on the disk`),
+    );
+    assert.ok(existsSync(file));
+    await home.reopen();
+    assert.deepEqual(await home.read(key), ["newer"]);
+  });
+
+  for (const [what, first] of [
+    ["no header", '{"type":"message","id":"x","parentId":null,"seq":1}'],
+    ["a header without a key", '{"type":"session","version":3,"id":"x","timestamp":"","cwd":""}'],
+    [
+      "a header with something that is no key",
+      '{"type":"session","version":3,"id":"x","timestamp":"","cwd":"","key":"../../etc"}',
+    ],
+    ["a first line that is no JSON", "something else"],
+    [
+      "the key of another agent",
+      '{"type":"session","version":3,"id":"x","timestamp":"","cwd":"","key":"agent:other:main"}',
+    ],
+  ] as const) {
+    test(`with ${what} is named and left as it is, and the others are restored`, async (t) => {
+      const home = await filledHome(t);
+      const folder = join(home.paths.agents, "main", "sessions");
+      mkdirSync(folder, { recursive: true });
+      const file = join(folder, "odd.jsonl");
+      writeFileSync(file, `${first}\n`);
+      removeDatabases(home);
+      const { sessions, lost } = rebuilt(home);
+      assert.equal(sessions, Object.keys(KEYS).length);
+      assert.deepEqual([lost.length, lost[0]?.startsWith(file)], [1, true]);
+      assert.equal(readFileSync(file, "utf8"), `${first}\n`);
+    });
+  }
+
+  test("with a torn last line is restored up to it, and the torn part goes to foreign/ with the next entry", async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("one", "a", "b");
+    const file = await home.file(key);
+    await home.close();
+    writeFileSync(file, '{"type":"message","id":"torn', { flag: "a" });
+    removeDatabases(home);
+    assert.deepEqual(rebuilt(home).lost, []);
+    await home.reopen();
+    await home.append(key, [said("c")]);
+    await home.store.checkpoint();
+    assert.deepEqual(await home.read(key), ["a", "b", "c"]);
+    assert.equal(home.heardOf("foreign_bytes").length, 1);
+  });
+});
+
+test("rebuild refuses a home that is in use, and one that is not there, which it does not make", async (t) => {
+  const home = await Home.open(t);
+  assert.throws(() => rebuilt(home), { code: "in_use" });
+  const nowhere = join(scratch(t), "nowhere");
+  assert.throws(() => rebuild(nowhere, 0, () => {}), { code: "not_found" });
+  assert.equal(existsSync(nowhere), false);
+});
+
+function alter(home: Home, text: string): void {
+  const database = new DatabaseSync(home.paths.state);
+  database.exec(text);
+  database.close();
+}
