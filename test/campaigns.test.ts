@@ -1,42 +1,52 @@
-// Short runs of both campaigns, and of the broken variants that they must catch. The long ones are
-// `npm run crash` and `npm run powercut`.
+// Short runs of both campaigns: the real source comes through, and each broken copy of it is caught. The long runs
+// are `npm run crash` and `npm run powercut`.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { crash } from "./crash/campaign.ts";
+import type { Variant } from "./crash/variants.ts";
 import { powercut } from "./powercut/campaign.ts";
 import { canTrace } from "./powercut/trace.ts";
 
-const silent = (): void => {};
-const hindrance = await canTrace();
-const skip = hindrance === null ? false : `power cuts need strace: ${hindrance}`;
+const said = (): void => {};
 
 describe("the kill campaign", () => {
-  test("finds nothing wrong with the real source", async () => {
-    const outcome = await crash({ kills: 5, seed: 11, variant: null, said: silent });
+  test("finds nothing lost, doubled or half done", async () => {
+    const outcome = await crash({ kills: 5, seed: 1, variant: null, said });
     assert.deepEqual(outcome.problems, []);
     assert.equal(outcome.kills, 5);
-    assert.ok(outcome.acknowledged > 0);
+    assert.ok(outcome.acknowledged > 0, "something was acknowledged before a kill");
   });
 
-  test("catches a writer that answers before it commits", async () => {
-    const { problems } = await crash({ kills: 20, seed: 12, variant: "told-before-commit", said: silent });
-    assert.notDeepEqual(problems, []);
+  test("catches a store that says done before it is", async () => {
+    const outcome = await crash({ kills: 10, seed: 1, variant: "told-before-commit", said });
+    assert.notDeepEqual(outcome.problems, []);
   });
 });
 
-describe("the power-cut campaign", { skip }, () => {
-  test("finds nothing wrong with the real source", async () => {
-    const outcome = await powercut({ cuts: 20, commits: 300, seed: 13, variant: null, said: silent });
+describe("the power-cut campaign", { skip: (await canTrace()) ?? false }, () => {
+  test("finds nothing lost, doubled or half done", async () => {
+    const outcome = await powercut({ cuts: 15, commits: 300, seed: 1, variant: null, said });
     assert.deepEqual(outcome.problems, []);
-    assert.equal(outcome.cuts, 20);
-    assert.ok(outcome.acknowledged > 0);
+    assert.equal(outcome.cuts, 15);
+    assert.ok(outcome.acknowledged > 0, "something was acknowledged before a cut");
   });
 
-  for (const variant of ["synchronous-off", "journal-emptied-early", "no-directory-sync"] as const) {
-    test(`catches ${variant}`, async () => {
-      const { problems } = await powercut({ cuts: 80, commits: 1_000, seed: 4, variant, said: silent });
-      assert.notDeepEqual(problems, []);
-    });
+  for (const [variant, what] of [
+    ["synchronous-off", "a database that does not wait for the disk"],
+    ["journal-emptied-early", "lines that leave the journal before their files are safe"],
+    ["no-directory-sync", "files whose names are not synced"],
+  ] as const) {
+    test(`catches ${what}`, async () =>
+      assert.ok(await isCaught(variant), `${variant} was not caught in 60 cuts`));
   }
 });
+
+/** Twenty cuts of a recording are enough as a rule. When and where they fall depends on the machine, so there are three. */
+async function isCaught(variant: Variant): Promise<boolean> {
+  for (const seed of [1, 2, 3]) {
+    const { problems } = await powercut({ cuts: 20, commits: 1_000, seed, variant, said });
+    if (problems.length > 0) return true;
+  }
+  return false;
+}

@@ -119,6 +119,7 @@ const DELETES = `
   say("ready");
   while (!existsSync(home + ".go")) await world.sleep(1, AbortSignal.any([]));
   await store.commit([{ do: "delete", key: keys[0] }, { do: "delete", key: keys[2] }]);
+  await store.checkpoint(); // the answer comes before the files are gone; this comes after
   appendFileSync(home + ".gone", "");
   await forever();
 `;

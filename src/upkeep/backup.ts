@@ -62,7 +62,12 @@ export function backup(home: string, to: string, progress: (done: number) => voi
       const copied = copySessions(live, copying, progress);
       syncCopied(copy);
       for (const directory of touched) syncDirectory(directory);
-      return { ...copied, blobs: copying.blobs.size };
+      // Counted last: what was copied for a session that then turned out to be gone is gone too.
+      const named = copy
+        .prepare("SELECT sha256 FROM blobs")
+        .all()
+        .map(({ sha256 }) => String(sha256));
+      return { ...copied, blobs: copying.blobs.intersection(new Set(named)).size };
     } finally {
       copy.close();
     }

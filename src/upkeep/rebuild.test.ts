@@ -87,8 +87,16 @@ test("from the transcripts alone every row is as it was, but for what only the o
   assert.deepEqual(await everyEntry(home, after), before);
   const { parent, root, depth } = after.get(KEYS.grandchild) ?? {};
   assert.deepEqual({ parent, root, depth }, { parent: KEYS.child, root: KEYS.main, depth: 2 });
+  await isSearched(home, "what is the answer", [KEYS.fork, KEYS.main]);
   await takesCommits(home);
 });
+
+/** Search catches up in the background. */
+async function isSearched(home: Home, text: string, where: readonly SessionKey[]): Promise<void> {
+  for (let behind = 1; behind > 0;) ({ behind } = await home.store.search({ text }));
+  const { hits } = await home.store.search({ text });
+  assert.deepEqual(hits.map(({ key }) => key).toSorted(), where.toSorted());
+}
 
 async function everyEntry(home: Home, rows: ReadonlyMap<SessionKey, Session>): Promise<unknown> {
   const all = [];

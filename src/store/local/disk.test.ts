@@ -77,6 +77,11 @@ function wordsOf(draft: ReturnType<typeof said>): string {
   return typeof block === "object" && block.type === "text" ? block.text : "";
 }
 
+/** On room. While a disk fills up there may be none, then a little, then none again. */
+function lastWord(home: Home): string | undefined {
+  return home.heard.findLast(({ what }) => what === "disk_full" || what === "disk_free")?.what;
+}
+
 async function isSound(home: Home): Promise<void> {
   await home.close();
   assert.deepEqual((await fsck(home.path, home.world.nowMs(), () => {})).findings, []);
@@ -91,14 +96,13 @@ describe("a full disk", { skip: cannotMount() }, () => {
     await fill(home, acknowledged);
     await allThere(home, acknowledged);
     assert.equal((await home.store.sessions({})).rows.length, 4);
-    assert.equal(home.heardOf("disk_full").length, 1);
-    assert.equal(home.heardOf("disk_free").length, 0);
+    assert.equal(lastWord(home), "disk_full");
 
     makeRoom();
     for (const session of acknowledged) await sayOne(home, session, -1);
     await allThere(home, acknowledged);
     await allInFiles(home, acknowledged);
-    assert.equal(home.heardOf("disk_free").length, 1);
+    assert.equal(lastWord(home), "disk_free");
     await home.reopen();
     await allThere(home, acknowledged);
     await isSound(home);
@@ -118,12 +122,12 @@ describe("a full disk", { skip: cannotMount() }, () => {
       rows.some(({ transcript }, at) => (written[at] ?? 0) < transcript.bytes),
       "some lines are not in their files",
     );
-    assert.equal(home.heardOf("disk_full").length, 1);
+    assert.equal(lastWord(home), "disk_full");
 
     makeRoom();
     for (const session of acknowledged) await sayOne(home, session, -1);
     await allInFiles(home, acknowledged);
-    assert.equal(home.heardOf("disk_free").length, 1);
+    assert.equal(lastWord(home), "disk_free");
     await isSound(home);
   });
 

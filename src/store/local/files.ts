@@ -10,6 +10,7 @@
 //   T1. Bytes before the committed length are never changed or cut.
 //   T2. Bytes of a stranger are moved aside before we write over them.
 //   T3. A descriptor that is closed was either never written to, or its path is still in the list to sync.
+//   T4. Lines go into the file that has the name when they are written, not into one that had it before.
 
 import {
   closeSync,
@@ -100,7 +101,7 @@ export class TranscriptFiles {
         this.#open.set(path, known);
         return known.file;
       }
-      // Removed or replaced by another program. What we have open has lost its name, and nobody would find a line in it.
+      // Another program removed or replaced it: in what we have open nobody would find the lines (T4).
       closeSync(known.file);
       this.#directories.add(dirname(path));
     }

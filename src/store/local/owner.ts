@@ -125,6 +125,11 @@ export function isDamaged(error: unknown): boolean {
   return primaryCode(error) === 11 || primaryCode(error) === 26;
 }
 
+/** SQLITE_IOERR, or what is behind it. */
+function isIo(error: unknown): boolean {
+  return primaryCode(error) === 10 || (error instanceof Error && "code" in error && error.code === "EIO");
+}
+
 function primaryCode(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
@@ -133,5 +138,6 @@ function asHomeFault(error: unknown, path: string): Fault {
   if (error instanceof Fault) return error;
   const why = error instanceof Error ? error.message : String(error);
   if (isFull(error)) return new Fault("disk_full", `${path} cannot be taken: ${why}`, { cause: error });
+  if (isIo(error)) return new Fault("disk_failed", `${path} cannot be taken: ${why}`, { cause: error });
   return new Fault("unreadable_home", `${path} cannot be used: ${why}`, { cause: error });
 }

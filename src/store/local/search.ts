@@ -212,7 +212,8 @@ class Search {
 
   #seen(): Seen {
     const row = this.#index.prepare("SELECT cursor, scanned FROM seen").get();
-    if (!row) return { cursor: 0, scanned: null };
+    // A new index begins with the table: the feed of a home that was rebuilt knows nothing of what is there.
+    if (!row) return { cursor: this.#feedEnds().newest, scanned: 0 };
     return {
       cursor: Number(row["cursor"]),
       scanned: row["scanned"] === null ? null : Number(row["scanned"]),
