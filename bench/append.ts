@@ -28,7 +28,7 @@ export async function append(run: Run): Promise<Figure[]> {
     peer.send(LETTERS);
     times.pi.push(...((await run.scratch.hear(peer)) as number[]));
   };
-  await interleaved(WARM_ROUNDS, [ours, theirs]);
+  await interleaved(run.atLeast(10, WARM_ROUNDS), [ours, theirs]);
   times.ours = [];
   times.pi = [];
   await interleaved(run.sized(60), [ours, theirs]);

@@ -21,7 +21,7 @@ export async function eventLoop(run: Run): Promise<Figure[]> {
   const writers = await Promise.all(Array.from({ length: WRITERS }, (_, n) => Writer.on(store, `w${n}`)));
   await searchIdle(store);
   globalThis.gc?.();
-  const idle = await sampled(() => sleep(IDLE_MS));
+  const idle = await sampled(() => sleep(run.atLeast(1_000, IDLE_MS)));
 
   const busy: number[] = [];
   for (let round = 0; round < run.sized(40); round += 1) {

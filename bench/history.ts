@@ -27,7 +27,7 @@ export async function history(run: Run): Promise<Figure[]> {
     await Writer.post([fresh]);
     times.fresh.push(...(await fresh.drain()));
   };
-  await interleaved(WARM_ROUNDS, [toLong, toFresh]);
+  await interleaved(run.atLeast(10, WARM_ROUNDS), [toLong, toFresh]);
   times.long = [];
   times.fresh = [];
   await interleaved(run.sized(100), [toLong, toFresh]);

@@ -23,7 +23,8 @@ export async function oneWriter(run: Run): Promise<Figure[]> {
     await Writer.post([writer]);
     return await writer.drain();
   };
-  for (const until = performance.now() + WARM_MS; performance.now() < until;) await round();
+  for (const until = performance.now() + run.atLeast(1_500, WARM_MS); performance.now() < until;)
+    await round();
   await searchIdle(store);
 
   const bytes = await writer.lineBytes();

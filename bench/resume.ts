@@ -28,7 +28,7 @@ export async function resume(run: Run): Promise<Figure[]> {
   const long = await run.filled.long(entries);
   const short = await run.filled.long(SHORT);
   const samples: { long: Resumed[]; short: Resumed[] } = { long: [], short: [] };
-  await interleaved(run.atLeast(5, 30), [
+  await interleaved(run.atLeast(4, 30), [
     async () => void samples.long.push(await once(run, ["ours", long.home, long.key])),
     async () => void samples.short.push(await once(run, ["ours", short.home, short.key])),
   ]);
@@ -62,7 +62,7 @@ async function peer(
   const theirs: Resumed[] = [];
   const directory = join(long.home, "agents", "main", "sessions");
   const [file = ""] = readdirSync(directory);
-  for (let n = 0; n < run.atLeast(3, 7); n += 1) theirs.push(await once(run, ["pi", join(directory, file)]));
+  for (let n = 0; n < run.atLeast(2, 7); n += 1) theirs.push(await once(run, ["pi", join(directory, file)]));
   if (theirs[0]?.items !== ours[0]?.items)
     throw new Error(`pi shows a model ${theirs[0]?.items} messages, we ${ours[0]?.items}`);
   const beside = `pi ${pi.version} on the same file`;

@@ -44,8 +44,8 @@ function shown(amount: Amount | null): string {
   if (amount === null) return "–";
   const of = amount.of === "" ? "" : ` ${amount.of}`;
   if (amount.unit === "/s") return `${Math.round(amount.value).toLocaleString("en-US")}/s${of}`;
-  const digits = Math.abs(amount.value) >= 100 ? 0 : Math.abs(amount.value) >= 10 ? 1 : 2;
-  return `${amount.value.toFixed(digits)} ${amount.unit}${of}`;
+  const large = Math.floor(Math.log10(Math.max(0.01, Math.abs(amount.value)))); // -2 … : three digits tell enough
+  return `${amount.value.toFixed(Math.max(0, Math.min(3, 2 - large)))} ${amount.unit}${of}`;
 }
 
 function cellsOf(figure: Figure): readonly string[] {

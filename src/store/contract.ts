@@ -47,7 +47,7 @@ export function storeContract(name: string, open: Open): void {
     outboxContract(corner);
     listContract(corner);
     claimContract(corner);
-    feedContract(corner);
+    feedContract(corner, open);
     blobContract(corner);
     searchContract(corner);
     deleteContract(corner);

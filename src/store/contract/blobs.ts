@@ -133,10 +133,19 @@ export function blobContract(corner: () => Corner): void {
         ]),
       );
       assert.ok(await there(at, blob));
+      // It is not held for the one who failed to name it and did not put it,
       const naming = await at.appending(b, [named(blob)]);
       await refused("not_found", at.store.commit([naming, { do: "delete", key: nobody }]));
       await remove(at, a);
       assert.equal(await there(at, blob), false);
+      // and is held for the one who put it, and will try again.
+      await put(at, ["result"]);
+      await at.open("a");
+      await at.append(a, [named(blob)]);
+      await put(at, ["result"]);
+      await refused("not_found", at.store.commit([naming, { do: "delete", key: nobody }]));
+      await remove(at, a);
+      assert.ok(await there(at, blob));
     });
   });
 }

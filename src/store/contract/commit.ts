@@ -47,6 +47,34 @@ export function commitContract(corner: () => Corner): void {
       await at.store.commit(changes); // and nothing stands in the way of doing it right
     });
 
+    test("what a refused commit would have written is not in the way of what is written next", async () => {
+      const at = corner();
+      const key = await at.talk("a", ["1"]);
+      const nobody = at.key("nobody");
+      const long = await at.appending(key, [said("refused ".repeat(100)), said("x")]);
+      await Promise.allSettled([
+        at.store.commit([long, { do: "delete", key: nobody }]),
+        at.store.commit([{ ...long, entries: [said("2")] }]),
+        at.store.commit([
+          { ...long, after: 2 },
+          { do: "delete", key: nobody },
+        ]),
+        at.store.commit([{ ...long, after: 2, entries: [said("3")] }]),
+      ]);
+      await refused(
+        "not_found",
+        at.store.commit([
+          { ...long, after: 3 },
+          { do: "delete", key: nobody },
+        ]),
+      );
+      await at.append(key, [said("4")]);
+      await at.reopen();
+      const entries = await at.entries(key, { from: 1 });
+      const texts = entries.map((entry) => (entry.type === "message" ? entry.message.content : null));
+      assert.deepEqual(texts, ["1", "2", "3", "4"]);
+    });
+
     test("a commit is refused for the first of its changes that does not fit, whatever its kind", async () => {
       const { at, changes, a, b } = await busyCorner(corner());
       const nobody = at.key("nobody");

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Changed } from "../store.ts";
-import { noted, refused, said, type Corner } from "./corner.ts";
+import { Corner, noted, refused, said, type Open } from "./corner.ts";
 
-export function feedContract(corner: () => Corner): void {
+export function feedContract(corner: () => Corner, open: Open): void {
   describe("feed", () => {
     test("every commit that changes a session is told, in order", async () => {
       const at = corner();
@@ -135,6 +135,16 @@ export function feedContract(corner: () => Corner): void {
       await at.reopen();
       await at.append(key, [said("2")]);
       assert.deepEqual((await at.feed(cursor)).changes, [told(key, 1), told(key, 2)]);
+    });
+
+    test("a follower may begin before anything has happened", async (t) => {
+      const opened = await open();
+      t.after(() => opened.close());
+      const at = new Corner(opened);
+      const cursor = await at.now();
+      assert.deepEqual(await at.feed(cursor), { changes: [], cursor });
+      const key = await at.open("a");
+      assert.deepEqual((await at.feed(cursor)).changes, [told(key, 0)]);
     });
 
     test("null is now, and what is no cursor of this feed has expired", async () => {

@@ -306,7 +306,8 @@ class Writer {
     if (!this.#writeFiles()) throw new Fault("disk_full", FULL);
     try {
       await this.#checkpoint.begin(); // perhaps only of a twin that an earlier one could not empty
-      if (!this.#checkpoint.isEmpty) await this.#checkpoint.begin();
+      // What was committed meanwhile may not be in its file yet, and a twin is sealed only when all is (P1).
+      if (!this.#checkpoint.isEmpty && this.#writeFiles()) await this.#checkpoint.begin();
     } catch (error) {
       throw isFull(error) ? new Fault("disk_full", FULL) : error;
     }
