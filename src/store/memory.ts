@@ -127,7 +127,9 @@ export class MemoryStore implements S.Store {
     const ready = [...this.#tables.sessions.values()]
       .filter(({ row }) => this.#leases.isFree(row.key, nowMs) && hasWork(row, hasMail.has(row.key)))
       .sort((a, b) => a.n - b.n);
-    return ready.slice(0, limit).map(({ row }) => this.#leases.claim(owner, row.key, nowMs + leaseMs));
+    return ready
+      .slice(0, Math.max(0, limit))
+      .map(({ row }) => this.#leases.claim(owner, row.key, nowMs + leaseMs));
   }
 
   async renew(owner: string, keys: readonly SessionKey[], leaseMs: number): Promise<readonly S.Claim[]> {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { LINE_BYTES_MAX } from "../../limits.ts";
 import type { Draft } from "../../transcript/entry.ts";
 import { entriesOf, noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
 
@@ -168,6 +169,17 @@ export function appendContract(corner: () => Corner): void {
       // Whoever has no right to write learns that first.
       const rewindTo = { id: "", seq: 1 };
       await withoutTrace(at, "stale_writer", [await at.appending(key, [said("x")], { rewindTo, after: 0 })]);
+    });
+
+    test("what would be too long to be read is not written", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      const bare = JSON.stringify(said("")).length;
+      // With the few bytes that the store adds, the line would be longer than any line that is read.
+      for (const text of ["x".repeat(LINE_BYTES_MAX - bare), "€".repeat(LINE_BYTES_MAX / 3)]) {
+        await refused("bad_input", at.append(key, [said(text)]));
+      }
+      assert.equal((await at.row(key)).transcript.lastSeq, 0);
     });
 
     test("a large entry, and many in one commit, are kept whole", async () => {

@@ -52,6 +52,18 @@ export function claimContract(corner: () => Corner): void {
       );
     });
 
+    test("a signal is heard at once", async () => {
+      const at = corner();
+      const [killed, woken] = [await at.open("a"), await at.open("b")];
+      await at.store.commit([{ do: "signal", key: woken, signal: "pause" }]);
+      await at.run(woken, { kind: "paused", sinceMs: 1 });
+      assert.equal((await at.claim("one")).size, 0);
+      await at.store.commit([{ do: "signal", key: killed, signal: "kill" }]);
+      assert.deepEqual([...(await at.claim("one")).keys()], [killed]);
+      await at.store.commit([{ do: "signal", key: woken, signal: "none" }]);
+      assert.deepEqual([...(await at.claim("one")).keys()], [woken]);
+    });
+
     test("work that is done is no work", async () => {
       const at = corner();
       const key = await at.open("a");
@@ -93,8 +105,8 @@ export function claimContract(corner: () => Corner): void {
       await at.run(await at.open("d"), { kind: "queued", sinceMs: 1 });
       await at.post(at.key("d"), "both"); // counts once
       const sizes = [];
-      for (const limit of [0, 1, 2, 2, 2]) sizes.push((await at.claim("one", 10_000, limit)).size);
-      assert.deepEqual(sizes, [0, 1, 2, 1, 0]);
+      for (const limit of [0, -1, 1, 2, 2, 2]) sizes.push((await at.claim("one", 10_000, limit)).size);
+      assert.deepEqual(sizes, [0, 0, 1, 2, 1, 0]);
     });
 
     test("a lease runs out, unless it is renewed or was not taken over", async () => {

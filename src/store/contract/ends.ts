@@ -78,41 +78,49 @@ export function deleteContract(corner: () => Corner): void {
 
 export function closeContract(open: Open): void {
   describe("close", () => {
-    test("whatever was handed in before is done, and there after a restart", async (t) => {
-      const { at, opened } = await own(t, open);
-      const key = await at.talk("a", ["1"]);
-      const handed = [
-        ...Array.from({ length: 50 }, (_, n) => at.store.commit([at.posting(key, `${n}`)])),
-        at.store.commit([{ do: "charge", key, usage: { steps: 1 } }]),
-        at.store.commit([at.opening(at.key("fork"), { copy: { of: key, fromSeq: 1, throughSeq: 1 } })]),
-      ];
-      await Promise.all([opened.reopen(), ...handed]);
-      assert.equal((await at.mail(key)).length, 50);
-      assert.equal((await at.row(key)).usage.steps, 1);
-      assert.deepEqual(await at.seqs(at.key("fork"), { from: 1 }), [1]);
-    });
+    test(
+      "whatever was handed in before is done, and there after a restart",
+      { timeout: 30_000 },
+      async (t) => {
+        const { at, opened } = await own(t, open);
+        const key = await at.talk("a", ["1"]);
+        const handed = [
+          ...Array.from({ length: 50 }, (_, n) => at.store.commit([at.posting(key, `${n}`)])),
+          at.store.commit([{ do: "charge", key, usage: { steps: 1 } }]),
+          at.store.commit([at.opening(at.key("fork"), { copy: { of: key, fromSeq: 1, throughSeq: 1 } })]),
+        ];
+        await Promise.all([opened.reopen(), ...handed]);
+        assert.equal((await at.mail(key)).length, 50);
+        assert.equal((await at.row(key)).usage.steps, 1);
+        assert.deepEqual(await at.seqs(at.key("fork"), { from: 1 }), [1]);
+      },
+    );
 
-    test("more than the disk can take at once, handed in just before, is kept whole", async (t) => {
-      const { at, opened } = await own(t, open);
-      const key = await at.open("a");
-      const large = said("x".repeat(1_000_000));
-      const made = [];
-      for (let n = 0; n < 40; n += 1) {
-        await sleep(n % 3);
-        made.push(
-          at.store.commit([
-            { do: "append", key, fence: 0, after: n, entries: [large], rewindTo: null, contextSeq: null },
-          ]),
-        );
-      }
-      await opened.reopen();
-      await Promise.all(made);
-      await opened.reopen();
-      assert.equal((await at.row(key)).transcript.lastSeq, 40);
-      assert.deepEqual(await at.seqs(key, { since: 39 }), [39, 40]);
-    });
+    test(
+      "more than the disk can take at once, handed in just before, is kept whole",
+      { timeout: 30_000 },
+      async (t) => {
+        const { at, opened } = await own(t, open);
+        const key = await at.open("a");
+        const large = said("x".repeat(1_000_000));
+        const made = [];
+        for (let n = 0; n < 40; n += 1) {
+          await sleep(n % 3);
+          made.push(
+            at.store.commit([
+              { do: "append", key, fence: 0, after: n, entries: [large], rewindTo: null, contextSeq: null },
+            ]),
+          );
+        }
+        await opened.reopen();
+        await Promise.all(made);
+        await opened.reopen();
+        assert.equal((await at.row(key)).transcript.lastSeq, 40);
+        assert.deepEqual(await at.seqs(key, { since: 39 }), [39, 40]);
+      },
+    );
 
-    test("whoever comes later is told that it is closed", async (t) => {
+    test("whoever comes later is told that it is closed", { timeout: 30_000 }, async (t) => {
       const { at, opened } = await own(t, open);
       const key = await at.talk("a", ["1"]);
       const { sha256 } = await at.store.putBlob(Buffer.from("x"));
@@ -142,7 +150,7 @@ export function closeContract(open: Open): void {
       stop();
     });
 
-    test("closing twice, also at once, is closing", async (t) => {
+    test("closing twice, also at once, is closing", { timeout: 30_000 }, async (t) => {
       const { at, opened } = await own(t, open);
       const key = await at.talk("a", ["1"]);
       const { store } = opened;
@@ -151,25 +159,29 @@ export function closeContract(open: Open): void {
       await store.close();
     });
 
-    test("every question is answered, or told that it is closed; none is left hanging", async (t) => {
-      const { at, opened } = await own(t, open);
-      const key = await at.talk("a", ["1"]);
-      const { store } = opened;
-      const ask = (): Promise<unknown>[] => [
-        store.session(key),
-        store.search({ text: "1" }),
-        store.claim("one", 1, 1),
-        store.sessions({}),
-      ];
-      const asked = Array.from({ length: 20 }, ask).flat();
-      const closing = store.close();
-      asked.push(...Array.from({ length: 200 }, ask).flat()); // more than there is time for
-      const settled = Promise.allSettled(asked);
-      await closing;
-      for (const result of await settled) {
-        if (result.status === "rejected") assert.equal(result.reason.code, "closed");
-      }
-    });
+    test(
+      "every question is answered, or told that it is closed; none is left hanging",
+      { timeout: 30_000 },
+      async (t) => {
+        const { at, opened } = await own(t, open);
+        const key = await at.talk("a", ["1"]);
+        const { store } = opened;
+        const ask = (): Promise<unknown>[] => [
+          store.session(key),
+          store.search({ text: "1" }),
+          store.claim("one", 1, 1),
+          store.sessions({}),
+        ];
+        const asked = Array.from({ length: 20 }, ask).flat();
+        const closing = store.close();
+        asked.push(...Array.from({ length: 200 }, ask).flat()); // more than there is time for
+        const settled = Promise.allSettled(asked);
+        await closing;
+        for (const result of await settled) {
+          if (result.status === "rejected") assert.equal(result.reason.code, "closed");
+        }
+      },
+    );
   });
 }
 

@@ -138,14 +138,17 @@ export function bytesOf(change: WireChange): number {
   return lines.drafts.reduce((sum, draft) => sum + draft.rest.length + 128, 0);
 }
 
+/** What the writer puts before a draft: its names, its number and two ids. A line has to be readable with it. */
+const STAMP_BYTES = 128;
+
 function encodeLines(fresh: readonly { readonly id: string | null; readonly draft: Draft }[]): Lines {
   const drafts = fresh.map(({ id, draft }) => ({ ...encodeDraft(draft), id }));
-  const chars = drafts.reduce((sum, draft) => sum + draft.rest.length, 0);
+  const chars = drafts.reduce((sum, draft) => sum + draft.rest.length + STAMP_BYTES, 0);
   // A character has at most three bytes: nearly always that is enough to know.
   const bytes =
     chars * 3 <= COMMIT_BYTES_MAX
       ? chars
-      : drafts.reduce((sum, draft) => sum + Buffer.byteLength(draft.rest), 0);
+      : drafts.reduce((sum, draft) => sum + Buffer.byteLength(draft.rest) + STAMP_BYTES, 0);
   if (bytes > COMMIT_BYTES_MAX)
     throw new Fault("bad_input", `${bytes} bytes in one commit, at most ${COMMIT_BYTES_MAX}`);
   return {

@@ -2,7 +2,7 @@
 // each, so that a change which is refused takes the ones before it back (S1).
 
 import { Fault } from "../../base/fault.ts";
-import { MAILBOX_LETTERS_MAX } from "../../limits.ts";
+import { COMMIT_BYTES_MAX, MAILBOX_LETTERS_MAX } from "../../limits.ts";
 import type { Mail } from "../../mail/letter.ts";
 import type { Session } from "../../sessions/session.ts";
 import { encodeDraft, encodeHeader, stamp } from "../../transcript/codec.ts";
@@ -164,6 +164,8 @@ export class Commit {
       const id = given ?? entryId(transcript.id, seq);
       const line = stamp(encodeDraft(draft), id, leafId, seq);
       bytes += Buffer.byteLength(line);
+      if (bytes > COMMIT_BYTES_MAX)
+        throw new Fault("bad_input", `more than ${COMMIT_BYTES_MAX} bytes in one commit`);
       made.push(JSON.parse(line) as Entry);
       leafId = id;
     }
