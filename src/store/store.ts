@@ -65,7 +65,8 @@ export type Change =
   | { readonly do: "clearTimer"; readonly id: string; readonly expectDueAtMs: number }
   | { readonly do: "send"; readonly outgoing: Omit<Outgoing, "postedAtMs" | "refused"> }
   | { readonly do: "settle"; readonly id: string; readonly refused: string | null } // null: it was delivered
-  // The end: row, transcript, mail, timers, blobs and search index; a tombstone stays.
+  // The end: row, transcript, mail, timers, blobs and search index; a tombstone stays. The files go just after it
+  // is acknowledged, or with the next start.
   | { readonly do: "delete"; readonly key: SessionKey };
 
 export interface Receipt {
@@ -94,7 +95,10 @@ export interface PageOf {
   readonly limit?: number;
 }
 
-/** Every given property must match. Newest first; by title when `titlePrefix` is given. */
+/**
+ * Every given property must match. Newest first by the second of the last change, then the youngest; by title when
+ * `titlePrefix` is given.
+ */
 export interface SessionQuery extends PageOf {
   readonly agent?: string;
   readonly kind?: KeyKind;

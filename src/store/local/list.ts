@@ -2,6 +2,7 @@
 // no more than PAGE_SCAN_ROWS_MAX rows are looked at, so a rare combination comes in short pages instead of late.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { Fault } from "../../base/fault.ts";
 import { PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
 import type { Session } from "../../sessions/session.ts";
 import { cursorTo, limitOf, placeFrom } from "../cursor.ts";
@@ -39,30 +40,59 @@ function byTime(database: DatabaseSync, query: SessionQuery, { limit, place }: W
     sure.push("fresh >= ?");
     values.push(Math.floor(query.updatedSinceMs / 1_000));
   }
-  if (place !== null) {
-    sure.push("(fresh, n) < (?, ?)");
-    values.push(...place);
-  }
-  const where = sure.length > 0 ? `WHERE ${sure.join(" AND ")}` : "";
   const scan = others.length > 0 || query.updatedSinceMs !== undefined ? PAGE_SCAN_ROWS_MAX : limit + 1;
-  const sql = `SELECT n, fresh AS at, ${ROW} FROM sessions ${where} ORDER BY fresh DESC, n DESC LIMIT ${scan}`;
-  return pageFrom(database.prepare(sql).iterate(...values), { limit, scan }, (row) => matches(row, query));
+  const found = inOrder(database, { sure, values, by: "fresh", down: true, place, scan });
+  return pageFrom(found, { limit, scan }, (row) => matches(row, query));
 }
 
 function byTitle(database: DatabaseSync, query: SessionQuery, { limit, place }: Where): Page<Session> {
   const prefix = (query.titlePrefix ?? "").toLowerCase();
-  const sure = ["title >= ?", "title < ?"];
-  const values: SQLInputValue[] = [prefix, `${prefix}\u{10ffff}`];
-  if (place !== null) {
-    sure.push("(title, n) > (?, ?)");
-    values.push(...place);
+  // A cursor of this list stands within the prefix, and is then the narrower bound: with both, SQLite would take
+  // the prefix and walk from there.
+  if (place !== null && !String(place[0]).startsWith(prefix))
+    throw new Fault("bad_input", "the cursor is of another list");
+  const sure = place === null ? ["title >= ?", "title < ?"] : ["title < ?"];
+  const values = place === null ? [prefix, `${prefix}\u{10ffff}`] : [`${prefix}\u{10ffff}`];
+  const several = EXACT.some((name) => query[name] !== undefined) || query.updatedSinceMs !== undefined;
+  const scan = several ? PAGE_SCAN_ROWS_MAX : limit + 1;
+  const found = inOrder(database, { sure, values, by: "title", down: false, place, scan });
+  return pageFrom(found, { limit, scan }, (row) => matches(row, query));
+}
+
+interface Walk {
+  readonly sure: readonly string[];
+  readonly values: readonly SQLInputValue[];
+  readonly by: "fresh" | "title";
+  readonly down: boolean;
+  readonly place: Place | null;
+  readonly scan: number;
+}
+
+/**
+ * The rows behind a place, at most `scan`. Two questions: first those that share the place's value, by number, then
+ * those beyond it. Asked for in one, SQLite would walk through everything that shares the value (S6).
+ */
+function* inOrder(database: DatabaseSync, walk: Walk): Generator<Record<string, unknown>> {
+  const { by, place } = walk;
+  const [beyond, way] = walk.down ? ["<", "DESC"] : [">", "ASC"];
+  const halves: readonly (readonly [more: readonly string[], values: readonly SQLInputValue[]])[] =
+    place === null
+      ? [[[], []]]
+      : [
+          [[`${by} = ?`, `n ${beyond} ?`], place],
+          [[`${by} ${beyond} ?`], [place[0]]],
+        ];
+  let left = walk.scan;
+  for (const [more, values] of halves) {
+    const conditions = [...walk.sure, ...more];
+    const where = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
+    const sql = `SELECT n, ${by} AS at, ${ROW} FROM sessions ${where} ORDER BY ${by} ${way}, n ${way} LIMIT ${left}`;
+    for (const row of database.prepare(sql).iterate(...walk.values, ...values)) {
+      left -= 1;
+      yield row;
+    }
+    if (left === 0) return;
   }
-  const scan =
-    EXACT.some((name) => query[name] !== undefined) || query.updatedSinceMs !== undefined
-      ? PAGE_SCAN_ROWS_MAX
-      : limit + 1;
-  const sql = `SELECT n, title AS at, ${ROW} FROM sessions WHERE ${sure.join(" AND ")} ORDER BY title, n LIMIT ${scan}`;
-  return pageFrom(database.prepare(sql).iterate(...values), { limit, scan }, (row) => matches(row, query));
 }
 
 function matches(row: Session, query: SessionQuery): boolean {

@@ -7,7 +7,8 @@
 //   Does not:  decide what a change means (rules.ts).
 //
 // Invariants
-//   M1. Commits reach the writer in the order they were made.
+//   M1. Commits reach the writer in the order they were made, except that a fork or a rewind is read for first and
+//       comes when that is done; its expectations are checked then.
 //   M2. If a thread dies, the store is dead: whoever waits hears `outcome_unknown`, and `died` is told why.
 
 import { Fault, type FaultWords, faultFrom } from "../../base/fault.ts";
