@@ -55,8 +55,17 @@ export const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
 /** How long a line may stand in the journal before a checkpoint begins. */
 export const CHECKPOINT_EVERY_MS = 1_000;
 
-/** Bytes of write-ahead log before it is folded back into the database. */
-export const WAL_BYTES_MAX = 16 * 1024 * 1024;
+/**
+ * Bytes of write-ahead log before it is folded back into the database. Long enough that a page which every commit
+ * changes is folded once for thousands of them; a start after a crash reads it whole, which takes a tenth of a second.
+ */
+export const WAL_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Commits in one transaction and one sync. While the writer syncs these, the main thread makes the next: with no
+ * bound, all writers would wait for the same sync, and the two threads would work in turns.
+ */
+export const GROUP_COMMITS_MAX = 64;
 
 /** Transcript files that the writer keeps open. Half of the 1,024 that systems grant at least. */
 export const OPEN_FILES_MAX = 512;

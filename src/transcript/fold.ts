@@ -16,20 +16,33 @@ export interface TokenUsage {
   readonly cost: number;
 }
 
+/** Blanks in a row count as one, so a title may begin in more characters than it has. */
+const OPENING_CHARS = 4 * TITLE_CHARS_MAX;
+
 export const NO_TOKENS: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 };
 
 /** The first words a person wrote, on one line. Null: this is not a message of a person. */
 export function titleOf(body: Body): string | null {
+  const opening = openingOf(body);
+  return opening === null ? null : titleFrom(opening);
+}
+
+/**
+ * As much of a person's message as a title can be made of. Every message is looked at, and only a session's first
+ * gives it a title: so what is cheap is done here, and the rest in titleFrom.
+ */
+export function openingOf(body: Body): string | null {
   if (body.type !== "message" || body.message.role !== "user") return null;
-  // Only the beginning is looked at: a title is made of every message, and most are long.
-  const words = textOf(body)
-    .trimStart()
-    .slice(0, 4 * TITLE_CHARS_MAX)
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  if (words === "") return null;
-  const chars = [...words];
-  return chars.length <= TITLE_CHARS_MAX ? words : `${chars.slice(0, TITLE_CHARS_MAX - 1).join("")}…`;
+  const text = textOf(body).trimStart();
+  return text === "" ? null : text.slice(0, OPENING_CHARS);
+}
+
+export function titleFrom(opening: string): string {
+  const chars = [...opening.replaceAll(/\s+/g, " ").trim()];
+  // The cut may have split the last character; half of one is not shown.
+  if (!(chars.at(-1) ?? "").isWellFormed()) chars.pop();
+  if (chars.length <= TITLE_CHARS_MAX) return chars.join("").trimEnd();
+  return `${chars.slice(0, TITLE_CHARS_MAX - 1).join("")}…`;
 }
 
 /** What one entry says was paid. Numbers that are missing or no numbers count as nothing: others write files too. */

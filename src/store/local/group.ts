@@ -1,7 +1,8 @@
 // Group
 //
-// All commits that arrived while the last group was being synced, in one SQLite transaction, each in its
-// savepoint: one that is refused leaves no trace, and the others go on.
+// Commits that arrived while the last group was being synced, in one SQLite transaction. They are tried all in one
+// savepoint, because a savepoint costs as much as a small commit and hardly any is ever refused. When one is, the
+// halves are tried, and so on: it ends up alone, leaves no trace, and the others go on.
 //
 //   Owns:      turning changes into rows, letters and journalled lines.
 //   Does not:  sync (SQLite does, in COMMIT), write transcript files (the writer does, from `writes`).
@@ -17,6 +18,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import { encodeHeader, stamp } from "../../transcript/codec.ts";
 import { entryId } from "../../transcript/entry.ts";
+import { titleFrom } from "../../transcript/fold.ts";
 import type { Leases } from "../leases.ts";
 import {
   appendedRow,
@@ -42,6 +44,9 @@ export interface FileWrite {
   readonly bytes: Buffer;
 }
 
+/** What became of one commit. */
+type Made = readonly [id: number, one: Omit<Receipt, "cursor"> | FaultWords];
+
 type Wire<Do extends WireChange["do"]> = Extract<WireChange, { readonly do: Do }>;
 
 export class Group {
@@ -59,11 +64,12 @@ export class Group {
   #erased: string[] = [];
   #named: string[] = [];
   #changed = new Map<string, Changed>();
-  // Of the commit that is being applied.
+  // Of the commits that are tried together.
   #touched: Changed[] = [];
+  #undo: (() => void)[] = [];
+  // Of the commit that is being applied.
   #seqs: Record<string, number> = {};
   #posts: Posted[] = [];
-  #undo: (() => void)[] = [];
 
   constructor(parts: { database: DatabaseSync; tables: Tables; rows: Rows; leases: Leases; paths: Paths }) {
     this.#tables = parts.tables;
@@ -85,7 +91,7 @@ export class Group {
     this.#erased = [];
     this.#named = [];
     this.#changed = new Map();
-    const made = commits.map((commit) => [commit.id, this.#one(commit)] as const);
+    const made = this.#together(commits);
     this.#rows.flush();
     const changed = [...this.#changed.values()];
     const cursor = String(changed.length > 0 ? groups + 1 : groups);
@@ -93,21 +99,20 @@ export class Group {
     return { results, writes: this.#writes, erased: this.#erased, named: this.#named, changed };
   }
 
-  #one(commit: WireCommit): Omit<Receipt, "cursor"> | FaultWords {
+  /** All of them, in their order, or all but those that are refused. */
+  #together(commits: readonly WireCommit[]): Made[] {
     const writes = this.#writes.length;
     const erased = this.#erased.length;
     const named = this.#named.length;
     this.#touched = [];
-    this.#seqs = {};
-    this.#posts = [];
     this.#undo = [];
     this.#rows.begin();
     this.#savepoint.run();
     try {
-      for (const change of commit.changes) this.#change(change, commit.atMs);
+      const made = commits.map((commit): Made => [commit.id, this.#one(commit)]);
       this.#release.run();
       for (const changed of this.#touched) tell(this.#changed, changed);
-      return { seqs: this.#seqs, posts: this.#posts };
+      return made;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       this.#rollback.run();
@@ -117,8 +122,18 @@ export class Group {
       this.#writes.length = writes;
       this.#erased.length = erased;
       this.#named.length = named;
-      return { code: error.code, message: error.message };
+      const [only] = commits;
+      if (only && commits.length === 1) return [[only.id, { code: error.code, message: error.message }]];
+      const half = commits.length >> 1;
+      return [...this.#together(commits.slice(0, half)), ...this.#together(commits.slice(half))];
     }
+  }
+
+  #one(commit: WireCommit): Omit<Receipt, "cursor"> {
+    this.#seqs = {};
+    this.#posts = [];
+    for (const change of commit.changes) this.#change(change, commit.atMs);
+    return { seqs: this.#seqs, posts: this.#posts };
   }
 
   #change(change: WireChange, atMs: number): void {
@@ -231,7 +246,7 @@ export class Group {
       bytes: bytes.length - headerBytes,
       leafId: leafId ?? "",
       jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
-      title: lines.title,
+      title: row.title === "" && lines.opening !== null ? titleFrom(lines.opening) : null,
       contextSeq: how.contextSeq,
     };
     this.#keep(appendedRow(row, appended, how.atMs));

@@ -7,14 +7,14 @@ import { Fault } from "../../base/fault.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import { encodeDraft, type EncodedDraft } from "../../transcript/codec.ts";
 import { blobsOf, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
-import { contextStart, titleOf } from "../../transcript/fold.ts";
+import { contextStart, openingOf } from "../../transcript/fold.ts";
 import { isCapped, sealLetter, type Of } from "../rules.ts";
 import type { Change, Claim, Receipt } from "../store.ts";
 
 /** Lines to be, and what the row wants to know of them. */
 export interface Lines {
   readonly drafts: readonly (EncodedDraft & { readonly id: string | null })[]; // null: the writer makes one
-  readonly title: string | null;
+  readonly opening: string | null; // see openingOf
   readonly blobs: readonly string[];
 }
 
@@ -153,7 +153,7 @@ function encodeLines(fresh: readonly { readonly id: string | null; readonly draf
     throw new Fault("bad_input", `${bytes} bytes in one commit, at most ${COMMIT_BYTES_MAX}`);
   return {
     drafts,
-    title: fresh.map(({ draft }) => titleOf(draft)).find((title) => title !== null) ?? null,
+    opening: fresh.map(({ draft }) => openingOf(draft)).find((opening) => opening !== null) ?? null,
     blobs: fresh.flatMap(({ draft }) => blobsOf(draft)),
   };
 }

@@ -17,14 +17,13 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultCode, type FaultWords } from "../../base/fault.ts";
-import { BLOB_HELD_MS, CHECKPOINT_EVERY_MS, JOURNAL_BYTES_MAX, WAL_BYTES_MAX } from "../../limits.ts";
-import type { SessionKey } from "../../routing/key.ts";
+import { CHECKPOINT_EVERY_MS, GROUP_COMMITS_MAX, JOURNAL_BYTES_MAX, WAL_BYTES_MAX } from "../../limits.ts";
 import { Leases } from "../leases.ts";
-import { hasWork } from "../rules.ts";
-import type { Claim } from "../store.ts";
 import { Checkpoint } from "./checkpoint.ts";
+import { Claims } from "./claims.ts";
 import { isFull, TranscriptFiles } from "./files.ts";
 import { Group, type Applied } from "./group.ts";
+import { HeldBlobs } from "./held.ts";
 import { isDamaged } from "./owner.ts";
 import { pathsIn } from "./paths.ts";
 import { finishIntents, replayJournal } from "./recover.ts";
@@ -55,8 +54,8 @@ class Writer {
   readonly #group: Group;
   readonly #files: TranscriptFiles;
   readonly #checkpoint: Checkpoint;
-  /** When each blob was put, as often as no entry has named it since. */
-  readonly #heldBlobs = new Map<string, number[]>();
+  readonly #claims: Claims;
+  readonly #held = new HeldBlobs();
   readonly #unwritten = new Unwritten();
   readonly #sweep: Sweep;
   readonly #walPages: StatementSync;
@@ -85,6 +84,7 @@ class Writer {
     this.#sweep = new Sweep(database);
     const tables = new Tables(database);
     this.#rows = new Rows(tables);
+    this.#claims = new Claims({ database, rows: this.#rows, leases: this.#leases });
     this.#group = new Group({ database, tables, rows: this.#rows, leases: this.#leases, paths: this.#paths });
     this.#groups = Number(database.prepare("SELECT max(n) AS n FROM feed").get()?.["n"] ?? 0);
   }
@@ -128,14 +128,14 @@ class Writer {
   #commitGroup(): void {
     if (this.#waiting.length === 0) return;
     if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX && this.#checkpoint.running !== null) return; // the twin is full: wait for its sibling
-    const commits = this.#waiting;
-    this.#waiting = [];
+    const commits = this.#waiting.splice(0, GROUP_COMMITS_MAX);
+    if (this.#waiting.length > 0) this.#schedule();
     if (this.#full && !this.#writeFiles()) return this.#refuse(commits, "disk_full", FULL);
     const applied = this.#transact(commits);
     if (applied === null) return;
     this.#noteFull(this.#full);
     this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
-    for (const sha256 of applied.named) this.#heldBlobs.get(sha256)?.shift();
+    for (const sha256 of applied.named) this.#held.named(sha256);
     for (const write of applied.writes) {
       this.#unwritten.add(write);
       this.#checkpoint.wrote(write.bytes.length);
@@ -176,9 +176,7 @@ class Writer {
       this.#unwritten.drop(path);
       this.#files.erased(path);
     }
-    const beforeMs = this.#lastAtMs - BLOB_HELD_MS;
-    const isHeld = (sha256: string): boolean =>
-      this.#heldBlobs.get(sha256)?.some((atMs) => atMs > beforeMs) ?? false;
+    const isHeld = (sha256: string): boolean => this.#held.isHeld(sha256, this.#lastAtMs);
     this.#guard(() => void finishIntents(this.#database, this.#paths, isHeld));
   }
 
@@ -258,8 +256,7 @@ class Writer {
 
   #forget(): void {
     this.#sweep.forget({ groups: this.#groups, atMs: this.#lastAtMs });
-    for (const [sha256, held] of this.#heldBlobs)
-      if (held.every((atMs) => atMs < this.#lastAtMs - BLOB_HELD_MS)) this.#heldBlobs.delete(sha256);
+    this.#held.forgetOld(this.#lastAtMs);
   }
 
   async #answer(id: number, ask: WriterAsk): Promise<void> {
@@ -274,14 +271,14 @@ class Writer {
   async #ask(ask: WriterAsk): Promise<WriterAnswer> {
     switch (ask.what) {
       case "claim":
-        return this.#claim(ask);
+        return this.#claims.claim(ask);
       case "renew":
         return this.#leases.renew(ask.owner, ask.keys, ask.untilMs);
       case "release":
         this.#leases.release(ask.owner, ask.keys);
         return null;
       case "hold":
-        this.#heldBlobs.set(ask.sha256, [...(this.#heldBlobs.get(ask.sha256) ?? []), ask.nowMs]);
+        this.#held.put(ask.sha256, ask.nowMs);
         return null;
       case "checkpoint":
         await this.#settle();
@@ -299,12 +296,14 @@ class Writer {
 
   /** Everything handed in before is committed, in its file and synced; the journal is empty. */
   async #settle(): Promise<void> {
-    this.#commitGroup();
-    await this.#checkpoint.running;
-    this.#commitGroup(); // what waited for the twin
-    await this.#checkpoint.running; // which may be one that began meanwhile, without these
-    if (!this.#writeFiles()) throw new Fault("disk_full", FULL);
+    // Whoever began a checkpoint hears how it went. A commit may have to wait for one, as a twin has its bound.
+    await Promise.allSettled([this.#checkpoint.running]);
+    while (this.#waiting.length > 0 && !this.#dead) {
+      this.#commitGroup();
+      await Promise.allSettled([this.#checkpoint.running]);
+    }
     try {
+      if (!this.#writeFiles()) throw new Fault("disk_full", FULL);
       await this.#checkpoint.begin(); // perhaps only of a twin that an earlier one could not empty
       // What was committed meanwhile may not be in its file yet, and a twin is sealed only when all is (P1).
       if (!this.#checkpoint.isEmpty && this.#writeFiles()) await this.#checkpoint.begin();
@@ -314,28 +313,6 @@ class Writer {
     for (const timer of [this.#timer, this.#lull]) if (timer !== null) clearTimeout(timer);
     this.#timer = null;
     this.#lull = null;
-  }
-
-  #claim(ask: Extract<WriterAsk, { what: "claim" }>): Claim[] {
-    const claims: Claim[] = [];
-    const consider = (key: SessionKey, hasMail: boolean): void => {
-      const found = claims.length < ask.limit ? this.#rows.find(key) : null;
-      if (!found || !this.#leases.isFree(key, ask.nowMs) || !hasWork(found.row, hasMail)) return;
-      claims.push(this.#leases.claim(ask.owner, key, ask.nowMs + ask.leaseMs));
-    };
-    for (const { key } of this.#database
-      .prepare("SELECT key FROM sessions WHERE ready = 1 ORDER BY n")
-      .iterate()) {
-      if (claims.length >= ask.limit) break;
-      consider(String(key) as SessionKey, false);
-    }
-    for (const { recipient } of this.#database
-      .prepare("SELECT DISTINCT recipient FROM mail WHERE taken_ms IS NULL")
-      .iterate()) {
-      if (claims.length >= ask.limit) break;
-      consider(String(recipient) as SessionKey, true);
-    }
-    return claims;
   }
 
   #refuse(commits: readonly WireCommit[], code: FaultCode, message: string): void {
