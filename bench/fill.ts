@@ -150,7 +150,7 @@ function opened(key: SessionKey, world: RealWorld, parent: SessionKey | null, la
     do: "open",
     key,
     transcript,
-    cwd: "/work",
+    cwd: "/home/ada/garden",
     parent,
     settings,
     copy: null,

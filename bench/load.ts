@@ -84,7 +84,14 @@ export class Writer {
   }
 
   static async onKey(store: LocalStore, key: SessionKey): Promise<Writer> {
-    const open = { do: "open", key, cwd: "/work", parent: null, settings: {}, copy: null } as const;
+    const open = {
+      do: "open",
+      key,
+      cwd: "/home/ada/garden",
+      parent: null,
+      settings: {},
+      copy: null,
+    } as const;
     await store.commit([{ ...open, transcript: crypto.randomUUID(), ifExists: "keep" }]);
     const row = await store.session(key);
     return new Writer(store, key, row?.transcript.lastSeq ?? 0);

@@ -8,10 +8,14 @@ import { join } from "node:path";
 import { LETTERS, RawFile, Writer } from "./load.ts";
 import { interleaved, median, ms, perSecond, quantile, ratioFigure, timed, type Figure } from "./measure.ts";
 import type { Run } from "./run.ts";
+import { searchIdle } from "./scratch.ts";
 
 export const WRITERS = 128;
 const WARM_ROUNDS = 5;
 const RAW_LINES = 200;
+
+/** Rounds of load without a pause between them, so that search and checkpoints find their pace. */
+const SUSTAINED_ROUNDS = 5;
 
 export async function manyWriters(run: Run): Promise<Figure[]> {
   const home = run.scratch.home("many-writers");
@@ -34,14 +38,20 @@ export async function manyWriters(run: Run): Promise<Figure[]> {
   const bytes = (await writers[0]?.lineBytes()) ?? 0;
   const raw = new RawFile(join(home, "raw"), bytes, Infinity);
   const rawRates: number[] = [];
+  let behind = 0;
   const bare = async (): Promise<void> => {
-    await store.checkpoint(); // so that what our load left to be synced is not in its way
+    // Nothing that our load left to be done is in its way: neither a sync nor search.
+    behind = (await store.search({ text: "nothing" })).behind;
+    await store.checkpoint();
+    await searchIdle(store);
     rawRates.push((RAW_LINES * 1_000) / (await timed(() => void raw.append(RAW_LINES))));
   };
-  await interleaved(run.sized(40), [round, bare]);
+  const load = async (): Promise<void> => {
+    for (let sustained = 0; sustained < SUSTAINED_ROUNDS; sustained += 1) await round();
+  };
+  await interleaved(run.sized(10), [load, bare]);
   raw.close();
-  const { behind } = await store.search({ text: "nothing" });
-  run.say(`search was ${behind} groups behind at the end of the load`);
+  run.say(`search was ${behind} groups behind at the end of a round`);
   await run.scratch.close(store);
   await run.scratch.remove(home);
 

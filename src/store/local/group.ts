@@ -282,7 +282,7 @@ export class Group {
         change.to,
         change.to.some((key) => this.#rows.find(key) !== null),
       );
-    if (change.capped && this.#tables.cappedWaiting(address.to, MAILBOX_LETTERS_MAX) >= MAILBOX_LETTERS_MAX) {
+    if (change.capped && this.#tables.hasWaiting(address.to, MAILBOX_LETTERS_MAX)) {
       throw new Fault("mailbox_full", `${MAILBOX_LETTERS_MAX} letters wait for ${address.to} already`);
     }
     const { id, capped, print, body } = change;

@@ -21,7 +21,6 @@ export class HeldBlobs {
   }
 
   forgetOld(nowMs: number): void {
-    for (const sha256 of this.#putAtMs.keys())
-      if (!this.isHeld(sha256, nowMs)) this.#putAtMs.delete(sha256);
+    for (const sha256 of this.#putAtMs.keys()) if (!this.isHeld(sha256, nowMs)) this.#putAtMs.delete(sha256);
   }
 }

@@ -51,7 +51,7 @@ const VERSION_1 = `
     body TEXT,                     -- gone once taken; the id stays to know a repeat
     taken_ms INTEGER               -- null: it waits
   );
-  CREATE INDEX mail_waiting ON mail (recipient, n, capped) WHERE taken_ms IS NULL;
+  CREATE INDEX mail_waiting ON mail (recipient, n, capped, taken_ms) WHERE taken_ms IS NULL; -- all that counting needs
 
   CREATE TABLE timers (id TEXT NOT NULL PRIMARY KEY, key TEXT NOT NULL, due_ms INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
   CREATE INDEX timers_due ON timers (due_ms);

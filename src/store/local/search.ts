@@ -9,6 +9,7 @@
 //   X2. It takes at most a quarter of a core while commits keep coming: people come first.
 
 import { rmSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { PAGE_ROWS_MAX, SEARCH_TEXT_CHARS_MAX } from "../../limits.ts";
@@ -64,6 +65,7 @@ class Search {
   readonly #setPlace: StatementSync;
   readonly #getPlace: StatementSync;
   #timer: NodeJS.Timeout | null = null;
+  #restMs = 0;
 
   /** `caughtUp` is told when the index has everything that the feed had. */
   constructor(home: string, caughtUp: () => void) {
@@ -80,19 +82,25 @@ class Search {
     this.#getPlace = this.#index.prepare("SELECT seq, offset FROM transcripts WHERE id = ?");
   }
 
-  look(afterMs: number): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      const before = performance.now();
-      try {
-        if (this.#catchUp()) this.look(3 * (performance.now() - before)); // X2
-        else this.#caughtUp();
-      } catch (error) {
-        if (!isFull(error)) throw error;
-        if (this.#index.isTransaction) this.#index.exec("ROLLBACK");
-        this.look(FULL_AGAIN_MS);
-      }
-    }, afterMs);
+  /** Soon, and not before it has rested three times as long as it worked (X2). */
+  look(afterMs: number = LOOK_AFTER_MS): void {
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = null;
+        const before = performance.now();
+        try {
+          const more = this.#catchUp();
+          this.#restMs = 3 * (performance.now() - before);
+          if (more) this.look();
+          else this.#caughtUp();
+        } catch (error) {
+          if (!isFull(error)) throw error;
+          if (this.#index.isTransaction) this.#index.exec("ROLLBACK");
+          this.look(FULL_AGAIN_MS);
+        }
+      },
+      Math.max(afterMs, this.#restMs),
+    );
   }
 
   answer(query: SearchQuery): Hits {
@@ -255,6 +263,9 @@ function prepared(path: string): DatabaseSync {
   }
 }
 
+// On Linux a thread has a priority of its own; elsewhere this would be the whole process's, and X2 has to do.
+if (process.platform === "linux") setPriority(0, constants.priority.PRIORITY_LOW);
+
 const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };
 const say = (message: FromSearch): void => port.postMessage(message);
 let search: Search | null = null;
@@ -269,7 +280,7 @@ function hear(message: ToSearch): void {
     return;
   }
   if (message.do === "search") say({ id: message.id, answer: search.answer(message.query) });
-  else search.look(LOOK_AFTER_MS);
+  else search.look();
 }
 
 port.on("message", hear);

@@ -54,7 +54,7 @@ export class Tables {
     );
     this.#mailById = prepare("SELECT recipient, print FROM mail WHERE id = ?");
     this.#mailCount = prepare(
-      "SELECT count(*) AS n FROM (SELECT 1 FROM mail WHERE recipient = ? AND taken_ms IS NULL AND capped = 1 LIMIT ?)",
+      "SELECT 1 FROM mail WHERE recipient = ? AND taken_ms IS NULL AND capped = 1 LIMIT 1 OFFSET ?",
     );
     this.#mailWaiting = prepare(
       "SELECT id, others FROM mail WHERE recipient = ? AND taken_ms IS NULL ORDER BY n",
@@ -114,9 +114,9 @@ export class Tables {
       : null;
   }
 
-  /** Counts no further than `max`. */
-  cappedWaiting(key: SessionKey, max: number): number {
-    return Number(this.#mailCount.get(key, max)?.["n"] ?? 0);
+  /** Whether that many capped letters wait, or more. */
+  hasWaiting(key: SessionKey, count: number): boolean {
+    return this.#mailCount.get(key, count - 1) !== undefined;
   }
 
   waiting(key: SessionKey): Waiting[] {

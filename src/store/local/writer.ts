@@ -8,7 +8,7 @@
 //
 // Invariants
 //   A1. A caller is answered after COMMIT returned, never before (S2); the files are written after that, in
-//       the first lull, or when a mebibyte of lines has gathered.
+//       the first lull, or when a few mebibytes of lines have gathered.
 //   A2. While a committed line cannot be written to its file because the disk is full, no new commit is taken
 //       and no twin is sealed: the line is safe in the journal.
 //   A3. An error of a sync or of the database ends the writer. Callers hear `outcome_unknown`: it may have
@@ -35,7 +35,7 @@ import { Unwritten } from "./unwritten.ts";
 import type { FromWriter, Notice, Results, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
 
 /** Lines that wait for their file while commits keep coming. */
-const UNWRITTEN_BYTES_MAX = 1024 * 1024;
+const UNWRITTEN_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Long enough that the next commit of a busy session comes first, too short for a person to notice. */
 const LULL_MS = 2;
