@@ -34,22 +34,26 @@ export class Leases {
     return { key, fence: this.#lastFence };
   }
 
-  /** An owner that slept past its lease keeps it as long as nobody else has claimed the session. */
-  renew(owner: string, keys: readonly SessionKey[], untilMs: number): Claim[] {
-    return keys.flatMap((key) => {
-      const lease = this.#held.get(key);
-      if (lease?.owner !== owner) return [];
-      this.#held.set(key, { ...lease, untilMs });
-      return [{ key, fence: lease.fence }];
+  /** An owner that slept past its lease keeps it as long as nobody has claimed the session since, itself included. */
+  renew(claims: readonly Claim[], untilMs: number): Claim[] {
+    return claims.filter((claim) => {
+      const lease = this.#heldBy(claim);
+      if (lease) this.#held.set(claim.key, { ...lease, untilMs });
+      return lease !== null;
     });
   }
 
-  release(owner: string, keys: readonly SessionKey[]): void {
-    for (const key of keys) {
-      const lease = this.#held.get(key);
+  release(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      const lease = this.#heldBy(claim);
       // The fence stays, so that what the owner still has under way is not refused before somebody else claims.
-      if (lease?.owner === owner) this.#held.set(key, { ...lease, owner: null, untilMs: 0 });
+      if (lease) this.#held.set(claim.key, { ...lease, owner: null, untilMs: 0 });
     }
+  }
+
+  #heldBy({ key, fence }: Claim): Lease | null {
+    const lease = this.#held.get(key);
+    return lease?.fence === fence && lease.owner !== null ? lease : null;
   }
 
   /** The session is gone. Returns how to take that back, should its commit be refused. */

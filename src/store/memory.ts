@@ -27,6 +27,7 @@ export class MemoryStore implements S.Store {
   readonly #feed: (readonly S.Changed[])[] = [];
   readonly #listeners = new Set<() => void>();
   #groups = 0;
+  #lastClaimed = 0;
   #closed = false;
 
   constructor(world: World) {
@@ -127,19 +128,21 @@ export class MemoryStore implements S.Store {
     const ready = [...this.#tables.sessions.values()]
       .filter(({ row }) => this.#leases.isFree(row.key, nowMs) && hasWork(row, hasMail.has(row.key)))
       .sort((a, b) => a.n - b.n);
-    return ready
-      .slice(0, Math.max(0, limit))
-      .map(({ row }) => this.#leases.claim(owner, row.key, nowMs + leaseMs));
+    // From after the one that was given out last, so that everybody's turn comes.
+    const inTurn = [...ready.filter(({ n }) => n > this.#lastClaimed), ...ready].slice(0, ready.length);
+    const given = inTurn.slice(0, Math.max(0, limit));
+    this.#lastClaimed = given.at(-1)?.n ?? this.#lastClaimed;
+    return given.map(({ row }) => this.#leases.claim(owner, row.key, nowMs + leaseMs));
   }
 
-  async renew(owner: string, keys: readonly SessionKey[], leaseMs: number): Promise<readonly S.Claim[]> {
+  async renew(claims: readonly S.Claim[], leaseMs: number): Promise<readonly S.Claim[]> {
     this.#checkOpen();
-    return this.#leases.renew(owner, keys, this.#world.nowMs() + leaseMs);
+    return this.#leases.renew(claims, this.#world.nowMs() + leaseMs);
   }
 
-  async release(owner: string, keys: readonly SessionKey[]): Promise<void> {
+  async release(claims: readonly S.Claim[]): Promise<void> {
     this.#checkOpen();
-    this.#leases.release(owner, keys);
+    this.#leases.release(claims);
   }
 
   async changesSince(

@@ -115,6 +115,16 @@ export function checkAppend(
   }
 }
 
+/** A context cannot start after the entry that the conversation goes back to. */
+export function checkContext(row: Session, change: Pick<Of<"append">, "rewindTo" | "contextSeq">): void {
+  const { contextSeq } = row.transcript;
+  if (change.rewindTo !== null && change.rewindTo.seq < contextSeq && change.contextSeq === null)
+    throw new Fault(
+      "bad_input",
+      `the context of ${row.key} starts at entry ${contextSeq}: going back to ${change.rewindTo.seq}, say where it starts then`,
+    );
+}
+
 /** What the engine found out while it made the lines. */
 export interface Appended {
   readonly count: number;
@@ -184,6 +194,15 @@ export function addUsage(usage: Usage, more: Partial<Usage>): Usage {
   return sum as unknown as Usage;
 }
 
+/** Refuses to delete what is not what the deleter saw. */
+export function checkUntouched(row: Session, expect: Of<"delete">["expect"], hasMail: boolean): void {
+  if (expect === null) return;
+  const { id, lastSeq } = row.transcript;
+  if (expect.transcript === id && expect.lastSeq === lastSeq && !hasMail) return;
+  const now = `transcript ${id}, entry ${lastSeq}${hasMail ? ", and mail waits" : ""}`;
+  throw new Fault("stale_writer", `something has happened to ${row.key} since: it is at ${now}`);
+}
+
 export function checkFence(key: SessionKey, given: number, held: number): void {
   if (given !== held)
     throw new Fault("stale_writer", `${key} has another owner now (fence ${held}, the writer has ${given})`);
@@ -199,6 +218,8 @@ export function checkChange(change: Change): void {
     case "append":
       if (change.entries.length === 0)
         throw new Fault("bad_input", `an append to ${change.key} has no entries`);
+      if (change.contextSeq === null && change.entries.some(({ type }) => type === "compaction"))
+        throw new Fault("bad_input", `with a compaction, say where the context of ${change.key} starts now`);
       break;
     case "post":
       if (change.to.length === 0)

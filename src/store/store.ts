@@ -65,9 +65,19 @@ export type Change =
   | { readonly do: "clearTimer"; readonly id: string; readonly expectDueAtMs: number }
   | { readonly do: "send"; readonly outgoing: Omit<Outgoing, "postedAtMs" | "refused"> }
   | { readonly do: "settle"; readonly id: string; readonly refused: string | null } // null: it was delivered
-  // The end: row, transcript, mail, timers, blobs and search index; a tombstone stays. The files go just after it
-  // is acknowledged, or with the next start.
-  | { readonly do: "delete"; readonly key: SessionKey };
+  // The end: row, transcript, mail, timers, blobs and search index; a tombstone stays. Letters that have another
+  // address go there. The files go just after it is acknowledged, or with the next start.
+  | {
+      readonly do: "delete";
+      readonly key: SessionKey;
+      readonly expect: Untouched | null; //    null: whatever has happened to it
+    };
+
+/** What somebody saw who found that a session may go: this transcript, up to this entry, and no letter that waits. */
+export interface Untouched {
+  readonly transcript: string;
+  readonly lastSeq: number;
+}
 
 export interface Receipt {
   /** Where the feed stands after this commit. */
@@ -138,7 +148,10 @@ export interface Hits {
   readonly behind: number;
 }
 
-/** The right to make fenced changes to a session, until the lease runs out. */
+/**
+ * The right to make fenced changes to a session, until the lease runs out. No two claims have the same fence. Fence 0
+ * is that of a session which nobody has claimed yet: a program that is alone with its store can do without claims.
+ */
 export interface Claim {
   readonly key: SessionKey;
   readonly fence: number;
@@ -175,11 +188,14 @@ export interface Store {
     range: { readonly from: number; readonly bytes: number },
   ): Promise<Uint8Array | null>;
 
-  /** Sessions that have work (mail, a signal, a turn that stopped in the middle) and no owner: now they have one. */
+  /**
+   * Sessions that have work (mail, a signal, a turn that stopped in the middle) and no owner: now they have one. In no
+   * order that could be relied upon, but whoever asks again and again gets every one of them.
+   */
   claim(owner: string, leaseMs: number, limit: number): Promise<readonly Claim[]>;
   /** Returns the claims that still hold; a missing one was lost, and its fence is stale. */
-  renew(owner: string, keys: readonly SessionKey[], leaseMs: number): Promise<readonly Claim[]>;
-  release(owner: string, keys: readonly SessionKey[]): Promise<void>;
+  renew(claims: readonly Claim[], leaseMs: number): Promise<readonly Claim[]>;
+  release(claims: readonly Claim[]): Promise<void>;
 
   /** What changed after a cursor, in commit order; null: from now on. Fault cursor_expired when that is forgotten. */
   changesSince(

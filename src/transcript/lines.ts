@@ -3,6 +3,7 @@
 // Reading is synchronous: it happens on a thread of its own (store/local/reader.ts) or in a command that
 // does nothing else, never on the thread that serves people.
 
+import { isUtf8 } from "node:buffer";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { LINE_BYTES_MAX } from "../limits.ts";
 
@@ -17,7 +18,7 @@ export interface Line {
   readonly offset: number;
   /** With its newline; a last line without one ends with the source. */
   readonly bytes: number;
-  /** Without its newline. Null: longer than any line of ours, so it is not held in memory. */
+  /** Without its newline. Null: longer than any line of ours, so it is not held in memory; or not UTF-8. */
   readonly text: string | null;
   readonly ended: boolean;
 }
@@ -133,12 +134,16 @@ function lastNewline(chunk: Buffer, unused: number, from: number, end: number): 
 function lineOf(start: number, end: number, first: Buffer, held: readonly Buffer[], heldBytes: number): Line {
   const ended = (held.at(-1) ?? first).at(-1) === NEWLINE;
   const length = heldBytes + first.length - (ended ? 1 : 0);
-  const text = length > LINE_BYTES_MAX ? null : Buffer.concat([first, ...held]).toString("utf8", 0, length);
+  const text = length > LINE_BYTES_MAX ? null : decoded(Buffer.concat([first, ...held]).subarray(0, length));
   return { offset: start, bytes: end - start, text, ended };
 }
 
 function joined(held: readonly Buffer[], heldBytes: number, last: Buffer): string | null {
   if (heldBytes + last.length > LINE_BYTES_MAX) return null;
-  if (heldBytes === 0) return last.toString("utf8");
-  return Buffer.concat([...held, last]).toString("utf8");
+  return decoded(heldBytes === 0 ? last : Buffer.concat([...held, last]));
+}
+
+/** Bytes that are no text would come out as U+FFFD: readable, and not what was written. */
+function decoded(bytes: Buffer): string | null {
+  return isUtf8(bytes) ? bytes.toString("utf8") : null;
 }

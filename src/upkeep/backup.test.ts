@@ -118,7 +118,7 @@ const DELETES = `
   for (const key of keys) await store.commit([appending(key, 1, [said("b")])]);
   say("ready");
   while (!existsSync(home + ".go")) await world.sleep(1, AbortSignal.any([]));
-  await store.commit([{ do: "delete", key: keys[0] }, { do: "delete", key: keys[2] }]);
+  await store.commit([{ do: "delete", key: keys[0], expect: null }, { do: "delete", key: keys[2], expect: null }]);
   await store.checkpoint(); // the answer comes before the files are gone; this comes after
   appendFileSync(home + ".gone", "");
   await forever();

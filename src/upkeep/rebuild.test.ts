@@ -122,7 +122,7 @@ async function takesCommits(home: Home): Promise<void> {
   await home.store.commit([
     opening(fork, home.world.newId(), { copy: { of: KEYS.rewound, fromSeq: 1, throughSeq: 8 } }),
     opening(namedKey(DEFAULT_AGENT, "new child"), home.world.newId(), { parent: KEYS.grandchild }),
-    { do: "delete", key: KEYS.blobs },
+    { do: "delete", key: KEYS.blobs, expect: null },
   ]);
   assert.deepEqual(await home.read(fork), ["1", "2", "5, after 2", "6", "8, after 6"]);
   assert.equal((await home.row(namedKey(DEFAULT_AGENT, "new child"))).root, KEYS.main);
@@ -160,7 +160,7 @@ describe("with the old state at hand", () => {
     const transcript = (await home.row(key)).transcript.id;
     await home.store.checkpoint();
     copyFileSync(file, `${file}.kept`);
-    await home.store.commit([{ do: "delete", key }]);
+    await home.store.commit([{ do: "delete", key, expect: null }]);
     await home.close();
     renameSync(`${file}.kept`, file);
     const intent = JSON.stringify({ do: "erase", agent: "main", transcript });

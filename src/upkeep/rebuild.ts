@@ -54,8 +54,11 @@ export function rebuild(home: string, nowMs: number, progress: (done: number) =>
 
 /** Brings journalled lines into their files, finishes deletions, and lists what no transcript has. */
 function knownOnlyToOld(paths: Paths): string[] {
-  if (!existsSync(paths.state)) return [];
   const said: string[] = [];
+  if (!existsSync(paths.state)) {
+    const isNew = transcriptFiles(paths).next().done === true;
+    return isNew ? [] : ["there is no old state: " + ONLY_STATE_KNOWS];
+  }
   try {
     const old = new DatabaseSync(paths.state);
     try {
@@ -73,17 +76,17 @@ function knownOnlyToOld(paths: Paths): string[] {
         ...listed(old, "SELECT id, key FROM outbox ORDER BY n", "an answer that was to be delivered"),
       ];
     } finally {
-      old.close();
+      old.close(); // and with it the log is folded back and gone: nobody else has the home
     }
   } catch (error) {
     if (error instanceof Fault && error.code === "state_too_new") throw error;
     const why = error instanceof Error ? error.message : String(error);
-    return [
-      ...said,
-      `the old state cannot be read (${why}): waiting letters, timers, answers to deliver, and entries of the last seconds before it broke, if there were any`,
-    ];
+    return [...said, `the old state cannot be read (${why}): ${ONLY_STATE_KNOWS}`];
   }
 }
+
+const ONLY_STATE_KNOWS =
+  "waiting letters, timers, answers to deliver, and entries of the last seconds before it broke, if there were any";
 
 /** Only where a file lacks them: the transcripts are trusted here, and an old state may be older than they are. */
 function bringLines(old: DatabaseSync, paths: Paths, said: string[]): void {
@@ -92,7 +95,7 @@ function bringLines(old: DatabaseSync, paths: Paths, said: string[]): void {
     const write = (path: string, offset: number, bytes: Uint8Array): void => {
       if (!has(path, offset, bytes)) files.write(path, offset, bytes);
     };
-    replayJournal(old, { write }, paths);
+    replayJournal(old, { write, doubt: (path) => files.doubt(path) }, paths);
   } finally {
     const dirty = files.takeDirty();
     files.close();
@@ -263,14 +266,15 @@ function keepOld(path: string, as: string): void {
 }
 
 function swap(paths: Paths, fresh: string, nowMs: number): string | null {
-  const keptAs = existsSync(paths.state) ? `${paths.state}.before-rebuild-${nowMs}` : null;
-  if (keptAs !== null) {
-    // The log goes with its database: under the old name it would be taken for the new one's.
-    for (const suffix of ["-wal", "-shm"])
-      if (existsSync(`${paths.state}${suffix}`)) renameSync(`${paths.state}${suffix}`, `${keptAs}${suffix}`);
-    keepOld(paths.state, keptAs);
-  }
+  const keptAs = `${paths.state}.before-rebuild-${nowMs}`;
+  const had = existsSync(paths.state);
+  if (had) keepOld(paths.state, keptAs);
+  // A log is left only where there was no state, or none that could be read. It goes before the new state comes, also
+  // on the disk: SQLite would take it for the new one's.
+  for (const suffix of ["-wal", "-shm"])
+    if (existsSync(`${paths.state}${suffix}`)) renameSync(`${paths.state}${suffix}`, `${keptAs}${suffix}`);
+  syncDirectory(paths.home);
   renameSync(fresh, paths.state);
   syncDirectory(paths.home);
-  return keptAs;
+  return had ? keptAs : null;
 }

@@ -23,7 +23,7 @@ export const VARIANTS = {
     {
       file: "src/store/local/checkpoint.ts",
       from: "    await syncAll(dirty.files, (path) => this.#syncFile(path));\n",
-      to: "    this.#database.exec(`DELETE FROM journal_${twin}`);\n    await new Promise((wake) => setTimeout(wake, 400));\n    await syncAll(dirty.files, (path) => this.#syncFile(path));\n",
+      to: "    this.#empty(twins);\n    await new Promise((wake) => setTimeout(wake, 400));\n    await syncAll(dirty.files, (path) => this.#syncFile(path));\n",
     },
   ],
   /** A new file is synced, its name is not. Only a power cut shows it. */

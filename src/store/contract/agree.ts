@@ -206,7 +206,7 @@ class Pair {
         return { do: "settle", id, refused: action.refused };
       }
       case "delete":
-        return { do: "delete", key: this.#key(action.who) };
+        return { do: "delete", key: this.#key(action.who), expect: null };
     }
   }
 

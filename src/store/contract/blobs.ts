@@ -128,14 +128,14 @@ export function blobContract(corner: () => Corner): void {
       await refused(
         "not_found",
         at.store.commit([
-          { do: "delete", key: a },
-          { do: "delete", key: nobody },
+          { do: "delete", key: a, expect: null },
+          { do: "delete", key: nobody, expect: null },
         ]),
       );
       assert.ok(await there(at, blob));
       // It is not held for the one who failed to name it and did not put it,
       const naming = await at.appending(b, [named(blob)]);
-      await refused("not_found", at.store.commit([naming, { do: "delete", key: nobody }]));
+      await refused("not_found", at.store.commit([naming, { do: "delete", key: nobody, expect: null }]));
       await remove(at, a);
       assert.equal(await there(at, blob), false);
       // and is held for the one who put it, and will try again.
@@ -143,7 +143,7 @@ export function blobContract(corner: () => Corner): void {
       await at.open("a");
       await at.append(a, [named(blob)]);
       await put(at, ["result"]);
-      await refused("not_found", at.store.commit([naming, { do: "delete", key: nobody }]));
+      await refused("not_found", at.store.commit([naming, { do: "delete", key: nobody, expect: null }]));
       await remove(at, a);
       assert.ok(await there(at, blob));
     });
@@ -166,6 +166,6 @@ async function there(at: Corner, blob: BlobName | undefined): Promise<boolean> {
 
 /** Blobs go after the commit that decided it; they are gone when the store has come to rest. */
 async function remove(at: Corner, key: SessionKey): Promise<void> {
-  await at.store.commit([{ do: "delete", key }]);
+  await at.store.commit([{ do: "delete", key, expect: null }]);
   await at.sweep();
 }

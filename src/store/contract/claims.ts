@@ -73,10 +73,10 @@ export function claimContract(corner: () => Corner): void {
         { do: "take", key, fence, ids: [letter.id] },
         { do: "run", key, fence, state: { kind: "queued", sinceMs: 1 } },
       ]);
-      await at.store.release("one", [key]);
-      const next = (await at.claim("two")).get(key);
+      await at.store.release([{ key, fence }]);
+      const next = (await at.claim("two")).get(key) ?? 0;
       await at.run(key, { kind: "idle" }, next);
-      await at.store.release("two", [key]);
+      await at.store.release([{ key, fence: next }]);
       assert.equal((await at.claim("three")).size, 0);
     });
 
@@ -91,7 +91,7 @@ export function claimContract(corner: () => Corner): void {
       );
       let fences = both[0];
       for (let turn = 0; turn < 3; turn += 1) {
-        await at.store.release(turn === 0 ? "one" : "two", keys);
+        await at.store.release([...fences].map(([key, fence]) => ({ key, fence })));
         const next = await at.claim("two");
         for (const key of keys) assert.ok((next.get(key) ?? 0) > (fences.get(key) ?? 0));
         fences = next;
@@ -109,35 +109,63 @@ export function claimContract(corner: () => Corner): void {
       assert.deepEqual(sizes, [0, 0, 1, 2, 1, 0]);
     });
 
+    test("whoever asks for a few again and again gets everybody", async () => {
+      const at = corner();
+      await at.claim("another"); // whatever other tests left
+      const keys = ["a", "b", "c", "d"].map((name) => at.key(name));
+      for (const name of ["a", "b", "c", "d"]) await at.post(await at.open(name), name);
+      const seen = new Set<string>();
+      for (let turn = 0; turn < keys.length; turn += 1) {
+        const claims = await at.claim("one", 10_000, 1);
+        for (const [key, fence] of claims) {
+          seen.add(key);
+          await at.store.release([{ key, fence }]); // its letter still waits
+        }
+      }
+      assert.deepEqual([...seen].toSorted(), keys);
+    });
+
+    test("a claim sees what was committed before it, also if nobody waited for that", async () => {
+      const at = corner();
+      await at.claim("another");
+      const key = at.key("a");
+      const opened = at.store.commit([at.opening(key)]);
+      const posted = at.post(key, "x");
+      assert.deepEqual([...(await at.claim("one")).keys()], [key]);
+      await Promise.all([opened, posted]);
+    });
+
     test("a lease runs out, unless it is renewed or was not taken over", async () => {
       const at = corner();
       const key = await at.open("a");
       await at.post(key, "x");
-      const first = (await at.claim("one", 1_000)).get(key);
+      const first = { key, fence: (await at.claim("one", 1_000)).get(key) ?? 0 };
       at.world.pass(999);
       assert.equal((await at.claim("two", 1_000)).size, 0);
-      assert.deepEqual(await at.store.renew("one", [key], 1_000), [{ key, fence: first }]);
+      assert.deepEqual(await at.store.renew([first], 1_000), [first]);
       at.world.pass(999);
       assert.equal((await at.claim("two", 1_000)).size, 0);
       at.world.pass(1_000);
       // It slept past its lease, but nobody has claimed the session.
-      assert.deepEqual(await at.store.renew("one", [key], 1_000), [{ key, fence: first }]);
+      assert.deepEqual(await at.store.renew([first], 1_000), [first]);
       at.world.pass(1_000);
-      const second = (await at.claim("two", 1_000)).get(key);
-      assert.ok((second ?? 0) > (first ?? 0));
-      assert.deepEqual(await at.store.renew("one", [key], 1_000), []);
-      assert.deepEqual(await at.store.renew("two", [key, at.key("nobody")], 1_000), [{ key, fence: second }]);
+      // By the same owner: what it held before is lost all the same, so that two turns of one owner never both hold.
+      const second = { key, fence: (await at.claim("one", 1_000)).get(key) ?? 0 };
+      assert.ok(second.fence > first.fence);
+      assert.deepEqual(await at.store.renew([first], 1_000), []);
+      const nobody = { key: at.key("nobody"), fence: second.fence };
+      assert.deepEqual(await at.store.renew([second, nobody], 1_000), [second]);
     });
 
     test("a released session can be claimed at once, and is not the releaser's any more", async () => {
       const at = corner();
       const key = await at.open("a");
       await at.post(key, "x");
-      await at.claim("one");
-      await at.store.release("two", [key]); // not its to release
+      const claim = { key, fence: (await at.claim("one")).get(key) ?? 0 };
+      await at.store.release([{ key, fence: claim.fence + 1 }]); // not its to release
       assert.equal((await at.claim("two")).size, 0);
-      await at.store.release("one", [key, at.key("nobody")]);
-      assert.deepEqual(await at.store.renew("one", [key], 1_000), []);
+      await at.store.release([claim, { key: at.key("nobody"), fence: claim.fence }]);
+      assert.deepEqual(await at.store.renew([claim], 1_000), []);
       assert.equal((await at.claim("two")).size, 1);
     });
 
@@ -159,7 +187,7 @@ export function claimContract(corner: () => Corner): void {
       }
       await at.store.commit(await fenced(fence));
       // The fence holds after the lease has run out or was let go, until somebody else claims.
-      await at.store.release("two", [key]);
+      await at.store.release([{ key, fence }]);
       await at.run(key, { kind: "queued", sinceMs: 2 }, fence);
     });
 
@@ -168,8 +196,8 @@ export function claimContract(corner: () => Corner): void {
       const key = await at.open("a");
       await at.post(key, "x");
       const old = (await at.claim("one")).get(key) ?? 0;
-      await at.store.commit([{ do: "delete", key }]);
-      assert.deepEqual(await at.store.renew("one", [key], 1_000), []);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
+      assert.deepEqual(await at.store.renew([{ key, fence: old }], 1_000), []);
       await at.open("a");
       await refused("stale_writer", at.append(key, [said("x")], { fence: old }));
       await at.append(key, [said("x")]); // as after any birth
@@ -188,12 +216,12 @@ export function claimContract(corner: () => Corner): void {
       await refused(
         "not_found",
         at.store.commit([
-          { do: "delete", key },
-          { do: "delete", key: nobody },
+          { do: "delete", key, expect: null },
+          { do: "delete", key: nobody, expect: null },
         ]),
       );
       assert.equal((await at.claim("two")).size, 0);
-      assert.deepEqual(await at.store.renew("one", [key], 1_000), [{ key, fence }]);
+      assert.deepEqual(await at.store.renew([{ key, fence }], 1_000), [{ key, fence }]);
       await at.append(key, [said("x")], { fence });
     });
   });

@@ -53,11 +53,11 @@ export function commitContract(corner: () => Corner): void {
       const nobody = at.key("nobody");
       const long = await at.appending(key, [said("refused ".repeat(100)), said("x")]);
       await Promise.allSettled([
-        at.store.commit([long, { do: "delete", key: nobody }]),
+        at.store.commit([long, { do: "delete", key: nobody, expect: null }]),
         at.store.commit([{ ...long, entries: [said("2")] }]),
         at.store.commit([
           { ...long, after: 2 },
-          { do: "delete", key: nobody },
+          { do: "delete", key: nobody, expect: null },
         ]),
         at.store.commit([{ ...long, after: 2, entries: [said("3")] }]),
       ]);
@@ -65,7 +65,7 @@ export function commitContract(corner: () => Corner): void {
         "not_found",
         at.store.commit([
           { ...long, after: 3 },
-          { do: "delete", key: nobody },
+          { do: "delete", key: nobody, expect: null },
         ]),
       );
       await at.append(key, [said("4")]);
@@ -106,10 +106,10 @@ export function commitContract(corner: () => Corner): void {
         ["not_found", at.sending("lost", nobody)],
         ["conflict", at.sending("answer", a)],
         ["not_found", { do: "settle", id: at.id("none"), refused: null }],
-        ["not_found", { do: "delete", key: nobody }],
+        ["not_found", { do: "delete", key: nobody, expect: null }],
       ];
       for (const [code, change] of wrong) {
-        await withoutTrace(at, code, [...changes, change, { do: "delete", key: nobody }]);
+        await withoutTrace(at, code, [...changes, change, { do: "delete", key: nobody, expect: null }]);
       }
     });
 
@@ -167,7 +167,7 @@ export function commitContract(corner: () => Corner): void {
       const old = await at.row(key);
       const opening = at.opening(key);
       await at.store.commit([
-        { do: "delete", key },
+        { do: "delete", key, expect: null },
         opening,
         { do: "append", key, fence: 0, after: 0, entries: [noted(1)], rewindTo: null, contextSeq: null },
       ]);
@@ -279,7 +279,7 @@ async function busyCorner(at: Corner): Promise<{
     { do: "clearTimer", id: timer.id, expectDueAtMs: timer.dueAtMs },
     at.sending("answer", b),
     { do: "settle", id: at.id("old"), refused: null },
-    { do: "delete", key: c },
+    { do: "delete", key: c, expect: null },
   ];
   assert.equal(changes.length, KINDS);
   return { at, changes, a, b, c, fresh };

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Untouched } from "../store.ts";
 import { noted, pages, refused, said, withoutTrace, Corner, type Open } from "./corner.ts";
 
 export function deleteContract(corner: () => Corner): void {
@@ -18,7 +19,7 @@ export function deleteContract(corner: () => Corner): void {
         ]);
       }
       const row = await at.row(key);
-      await at.store.commit([{ do: "delete", key }]);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
       const check = async (): Promise<void> => {
         assert.equal(await at.store.session(key), null);
         await refused("not_found", Array.fromAsync(at.store.entries(row.transcript.id, { since: 0 })));
@@ -42,7 +43,7 @@ export function deleteContract(corner: () => Corner): void {
       await check();
       await at.reopen();
       await check();
-      await withoutTrace(at, "not_found", [{ do: "delete", key }]);
+      await withoutTrace(at, "not_found", [{ do: "delete", key, expect: null }]);
     });
 
     test("a deleted key can be opened anew, with a new transcript and no memory", async () => {
@@ -53,23 +54,42 @@ export function deleteContract(corner: () => Corner): void {
         { do: "set", key, version: null, settings: { label: "old" } },
         { do: "charge", key, usage: { input: 1 } },
       ]);
-      await at.store.commit([{ do: "delete", key }]);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
       await withoutTrace(at, "exists", [at.opening(key, { transcript: transcript.id })]);
       await at.open("a");
       await at.append(key, [said("new")]);
       const row = await at.row(key);
       assert.deepEqual([row.title, row.settings.label, row.usage.input], ["new", null, 0]);
       assert.deepEqual(await at.seqs(key, { since: 0 }), [1]);
-      await at.store.commit([{ do: "delete", key }]);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
       await at.open("a");
       assert.deepEqual(await at.seqs(key, { since: 0 }), []);
+    });
+
+    test("whoever found that a session may go is refused when something has happened to it since", async () => {
+      const at = corner();
+      const key = await at.talk("a", ["1"]);
+      const seen = async (): Promise<Untouched> => {
+        const { id, lastSeq } = (await at.row(key)).transcript;
+        return { transcript: id, lastSeq };
+      };
+      const first = await seen();
+      await at.append(key, [said("2")]);
+      await withoutTrace(at, "stale_writer", [{ do: "delete", key, expect: first }]);
+      const second = await seen();
+      const letter = await at.post(key, "x");
+      await withoutTrace(at, "stale_writer", [{ do: "delete", key, expect: second }]);
+      await at.store.commit([{ do: "take", key, fence: 0, ids: [letter.id] }]);
+      await at.store.commit([{ do: "delete", key, expect: second }]);
+      await at.talk("a", ["1", "2"]);
+      await withoutTrace(at, "stale_writer", [{ do: "delete", key, expect: second }]); // another one of its key
     });
 
     test("children stay when their parent is deleted", async () => {
       const at = corner();
       const parent = await at.open("parent");
       const child = await at.open("child", { parent });
-      await at.store.commit([{ do: "delete", key: parent }]);
+      await at.store.commit([{ do: "delete", key: parent, expect: null }]);
       const row = await at.row(child);
       assert.deepEqual([row.parent, row.root, row.depth], [parent, parent, 1]);
     });
@@ -142,8 +162,8 @@ export function closeContract(open: Open): void {
         () => store.putBlob(Buffer.from("y")),
         () => store.readBlob(sha256, { from: 0, bytes: 1 }),
         () => store.claim("one", 1_000, 1),
-        () => store.renew("one", [key], 1_000),
-        () => store.release("one", [key]),
+        () => store.renew([{ key, fence: 1 }], 1_000),
+        () => store.release([{ key, fence: 1 }]),
         () => store.changesSince(null),
       ];
       for (const call of later) await refused("closed", call());

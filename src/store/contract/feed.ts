@@ -54,17 +54,17 @@ export function feedContract(corner: () => Corner, open: Open): void {
       const at = corner();
       const [a, b] = [await at.talk("a", ["1"]), await at.open("b")];
       const cursor = await at.now();
-      await at.store.commit([{ do: "delete", key: a }]);
+      await at.store.commit([{ do: "delete", key: a, expect: null }]);
       assert.deepEqual((await at.feed(cursor)).changes, [told(a, 0, true)]);
       const again = await at.now();
       await at.store.commit([
         { do: "charge", key: b, usage: { steps: 1 } },
-        { do: "delete", key: b },
+        { do: "delete", key: b, expect: null },
         at.opening(b),
       ]);
       assert.deepEqual((await at.feed(again)).changes, [told(b, 0, true), told(b, 0)]);
       const last = await at.now();
-      await at.store.commit([{ do: "delete", key: b }, at.opening(b), { do: "delete", key: b }]);
+      await at.store.commit([{ do: "delete", key: b, expect: null }, at.opening(b), { do: "delete", key: b, expect: null }]);
       assert.deepEqual((await at.feed(last)).changes, [told(b, 0, true)]);
     });
 
@@ -73,7 +73,7 @@ export function feedContract(corner: () => Corner, open: Open): void {
       const key = await at.talk("a", ["1"]);
       const cursor = await at.now();
       await Promise.all([
-        at.store.commit([{ do: "delete", key }]),
+        at.store.commit([{ do: "delete", key, expect: null }]),
         at.store.commit([at.opening(key)]),
         at.store.commit([{ do: "charge", key, usage: { steps: 1 } }]),
       ]);

@@ -127,7 +127,7 @@ export function forkContract(corner: () => Corner): void {
       );
       await at.rewind(source, count - 1, ["end"]);
       const fork = await copy(at, "fork", { of: source, fromSeq: 1, throughSeq: count + 1 });
-      await at.store.commit([{ do: "delete", key: source }]);
+      await at.store.commit([{ do: "delete", key: source, expect: null }]);
       await at.reopen();
       const entries = await at.entries(fork, { from: 1 });
       assert.equal(entries.length, count);
@@ -163,7 +163,7 @@ export function forkContract(corner: () => Corner): void {
       for (const each of wrong) {
         await withoutTrace(at, "not_found", [at.opening(at.key("fork"), { copy: each })]);
       }
-      await at.store.commit([{ do: "delete", key: source }]);
+      await at.store.commit([{ do: "delete", key: source, expect: null }]);
       await refused("not_found", copy(at, "fork", { of: source, fromSeq: 1, throughSeq: 1 }));
     });
   });

@@ -211,13 +211,53 @@ export function mailContract(corner: () => Corner): void {
       const x = await at.post(key, "x");
       await at.post(key, "waiting");
       await at.store.commit([{ do: "take", key, fence: 0, ids: [x.id] }]);
-      await at.store.commit([{ do: "delete", key }]);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
       assert.deepEqual(await at.waiting(key), []);
       await refused("not_found", at.post(key, "waiting"));
       assert.equal((await at.post(key, "x")).repeated, true);
       await at.open("a");
       assert.deepEqual(await at.waiting(key), []);
       assert.equal((await at.post(key, "waiting")).repeated, false);
+    });
+
+    test("a letter goes on to its next address when its reader is deleted, and is lost only without one", async () => {
+      const at = corner();
+      const [child, parent] = [await at.open("child"), await at.open("parent")];
+      await at.store.commit([
+        { ...at.posting(child, "both"), to: [child, child, parent] },
+        at.posting(child, "child's alone"),
+      ]);
+      await at.store.commit([{ do: "delete", key: child, expect: null }]);
+      assert.deepEqual(await at.waiting(parent), ["both"]);
+      assert.deepEqual(await at.waiting(child), []);
+    });
+
+    test("the id of a cause is known for its reader's life, not for that of the next session of its key", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      const cause = { id: `cause:${at.id("x")}` };
+      await at.post(key, "x", cause);
+      await at.store.commit([{ do: "take", key, fence: 0, ids: [cause.id] }]);
+      assert.equal((await at.post(key, "x", cause)).repeated, true);
+      await at.store.commit([{ do: "delete", key, expect: null }, at.opening(key)]);
+      assert.equal((await at.post(key, "other content", cause)).repeated, false);
+      assert.equal((await at.mail(key)).length, 1);
+    });
+
+    test("a page of mail goes on after its last letter, also when all were taken and others came", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      await at.store.commit(["1", "2", "3"].map((name) => at.posting(key, name)));
+      const first = await at.store.mail(key, { limit: 2 });
+      await at.store.commit([
+        { do: "take", key, fence: 0, ids: (await at.mail(key)).map(({ id }) => id) },
+        at.posting(key, "4"),
+      ]);
+      const second = await at.store.mail(key, { limit: 2, cursor: first.next });
+      assert.deepEqual(
+        second.rows.map(({ id }) => id.split("/").at(-1)),
+        ["4"],
+      );
     });
 
     test("a page of mail goes on after its last letter, also when that was taken meanwhile", async () => {

@@ -154,8 +154,8 @@ export function openContract(corner: () => Corner): void {
       await withoutTrace(at, "exists", [opening, other]);
       await at.store.commit([opening]);
       await withoutTrace(at, "exists", [other]);
-      await withoutTrace(at, "exists", [{ do: "delete", key: opening.key }, other]);
-      await at.store.commit([{ do: "delete", key: opening.key }]);
+      await withoutTrace(at, "exists", [{ do: "delete", key: opening.key, expect: null }, other]);
+      await at.store.commit([{ do: "delete", key: opening.key, expect: null }]);
       await withoutTrace(at, "exists", [other]);
       await withoutTrace(at, "exists", [opening]);
       await at.reopen();

@@ -55,7 +55,7 @@ export function searchContract(corner: () => Corner): void {
         },
         noted("wordone"),
       ];
-      await at.append(key, drafts);
+      await at.append(key, drafts, { contextSeq: 2 });
       assert.deepEqual(
         (await find(at, { text: "wordone", key })).hits.map(({ seq }) => seq),
         [2, 1],
@@ -123,12 +123,12 @@ export function searchContract(corner: () => Corner): void {
       const at = corner();
       const [a, b] = [await at.talk("a", ["secret"]), await at.talk("b", ["secret"])];
       assert.equal((await find(at, { text: "secret", agent: at.agent })).hits.length, 2);
-      await at.store.commit([{ do: "delete", key: a }]);
+      await at.store.commit([{ do: "delete", key: a, expect: null }]);
       assert.deepEqual(
         (await find(at, { text: "secret", agent: at.agent })).hits.map(({ key }) => key),
         [b],
       );
-      await at.store.commit([{ do: "delete", key: b }, at.opening(b), at.opening(a)]);
+      await at.store.commit([{ do: "delete", key: b, expect: null }, at.opening(b), at.opening(a)]);
       await at.append(b, [said("harmless")]);
       assert.deepEqual((await find(at, { text: "secret", agent: at.agent })).hits, []);
       assert.equal((await find(at, { text: "harmless", agent: at.agent })).hits.length, 1);

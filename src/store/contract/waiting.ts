@@ -82,7 +82,7 @@ export function timerContract(corner: () => Corner): void {
       for (const timer of [at.timer("1", key), at.timer("2", key), at.timer("3", other)]) {
         await at.store.commit([{ do: "setTimer", timer, expectDueAtMs: null }]);
       }
-      await at.store.commit([{ do: "delete", key }]);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
       assert.deepEqual(
         (await at.timers()).map(({ id }) => id),
         [at.id("3")],
@@ -146,7 +146,7 @@ export function outboxContract(corner: () => Corner): void {
         "not_found",
         at.store.commit([
           { do: "settle", id: at.id("e"), refused: null },
-          { do: "delete", key: at.key("nobody") },
+          { do: "delete", key: at.key("nobody"), expect: null },
         ]),
       );
       const expected = names.map((name) => at.id(name));
@@ -180,7 +180,7 @@ export function outboxContract(corner: () => Corner): void {
       await refused("not_found", at.store.commit([at.sending("x", at.key("nobody"))]));
       await at.store.commit([at.sending("x", key), at.sending("y", key)]);
       await at.store.commit([{ do: "settle", id: at.id("y"), refused: "no" }]);
-      await at.store.commit([{ do: "delete", key }]);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
       assert.deepEqual([await at.outbox(false), await at.outbox(true)], [[], []]);
     });
   });

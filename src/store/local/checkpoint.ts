@@ -10,6 +10,8 @@
 //   P1. A line leaves the journal only after its file, and every directory that gained a name for it, is synced.
 //   P2. A failed sync is final. The pages may be gone, and asking again would be answered with a lie.
 //   P3. A full disk is not the end: a twin that cannot be emptied for lack of room stays sealed until there is some.
+//   P4. After a crash both twins are emptied in one transaction: with the newer lines gone and the older still there,
+//       a second crash would leave a journal that ends before its rows do.
 
 import { open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
@@ -21,7 +23,7 @@ import type { Notice } from "./wire.ts";
 const SYNCS_PARALLEL = 4;
 
 interface Sealed {
-  readonly twin: Twin;
+  readonly twins: readonly Twin[];
   readonly dirty: Dirty;
 }
 
@@ -73,24 +75,40 @@ export class Checkpoint {
     return this.#running;
   }
 
+  /** What both twins had was written again after a crash. */
+  async replayed(): Promise<void> {
+    await this.#finish({ twins: ["a", "b"], dirty: this.#files.takeDirty() });
+  }
+
   #seal(): Sealed {
     const twin = this.#active;
     this.#active = twin === "a" ? "b" : "a";
     this.#activeBytes = 0;
-    return { twin, dirty: this.#files.takeDirty() };
+    return { twins: [twin], dirty: this.#files.takeDirty() };
   }
 
-  /** P1. */
-  async #finish({ twin, dirty }: Sealed): Promise<void> {
+  /** P1, P4. */
+  async #finish({ twins, dirty }: Sealed): Promise<void> {
     await syncAll(dirty.files, (path) => this.#syncFile(path));
     await syncAll(dirty.directories, syncPath);
-    this.#database.exec(`DELETE FROM journal_${twin}`);
+    this.#empty(twins);
     this.#sealed = null;
     // Readers of the database may hold it up, or a full disk; then the rest is folded back the next time.
     try {
       this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     } catch (error) {
       if (!isFull(error)) throw error;
+    }
+  }
+
+  #empty(twins: readonly Twin[]): void {
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      for (const twin of twins) this.#database.exec(`DELETE FROM journal_${twin}`);
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
     }
   }
 

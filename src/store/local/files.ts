@@ -65,6 +65,12 @@ export class TranscriptFiles {
     this.#files.add(path);
   }
 
+  /** Whoever wrote or made it may have crashed before it was synced: its bytes and its names may not survive a power cut. */
+  doubt(path: string): void {
+    this.#files.add(path);
+    this.#named(path);
+  }
+
   /** Hands over what has been written since the last call. */
   takeDirty(): Dirty {
     const dirty = { files: this.#files, directories: this.#directories };
@@ -123,15 +129,20 @@ export class TranscriptFiles {
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
-    // A new name is durable when its directory is synced, and a new directory when its own is, up to the home.
-    const directory = dirname(path);
-    makeDirectories(this.#paths.home, directory);
+    makeDirectories(this.#paths.home, dirname(path));
     const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
-    for (let at = directory; ; at = dirname(at)) {
-      this.#directories.add(at);
-      if (relative(this.#paths.home, at) === "") break;
-    }
+    this.#named(path);
     return file;
+  }
+
+  /** A new name is durable when its directory is synced, and a new directory when its own is, up to the home. */
+  #named(path: string): void {
+    let at = dirname(path);
+    this.#directories.add(at);
+    while (relative(this.#paths.home, at) !== "") {
+      at = dirname(at);
+      this.#directories.add(at);
+    }
   }
 
   /** More bytes than committed: our own, written before a crash, whole or torn; then perhaps a stranger's. */

@@ -24,7 +24,9 @@ import {
   appendedRow,
   changedRow,
   checkAppend,
+  checkContext,
   checkFence,
+  checkUntouched,
   forwardTo,
   headerOf,
   nobodyReads,
@@ -35,7 +37,7 @@ import {
 import type { Changed, Posted, Receipt } from "../store.ts";
 import { isTranscriptId, transcriptPath, type Paths } from "./paths.ts";
 import type { Rows } from "./rows.ts";
-import type { Numbered, Tables, Twin } from "./tables.ts";
+import type { Known, Numbered, Tables, Twin, Waiting } from "./tables.ts";
 import type { Lines, Results, WireChange, WireCommit } from "./wire.ts";
 
 export interface FileWrite {
@@ -64,9 +66,9 @@ export class Group {
   #erased: string[] = [];
   #named: string[] = [];
   #changed = new Map<string, Changed>();
+  #undo: (() => void)[] = [];
   // Of the commits that are tried together.
   #touched: Changed[] = [];
-  #undo: (() => void)[] = [];
   // Of the commit that is being applied.
   #seqs: Record<string, number> = {};
   #posts: Posted[] = [];
@@ -91,6 +93,7 @@ export class Group {
     this.#erased = [];
     this.#named = [];
     this.#changed = new Map();
+    this.#undo = [];
     const made = this.#together(commits);
     this.#rows.flush();
     const changed = [...this.#changed.values()];
@@ -99,13 +102,18 @@ export class Group {
     return { results, writes: this.#writes, erased: this.#erased, named: this.#named, changed };
   }
 
+  /** The transaction was rolled back: what is kept beside the database goes back too. Rows are the caller's to forget. */
+  revert(): void {
+    this.#undoFrom(0);
+  }
+
   /** All of them, in their order, or all but those that are refused. */
   #together(commits: readonly WireCommit[]): Made[] {
     const writes = this.#writes.length;
     const erased = this.#erased.length;
     const named = this.#named.length;
+    const undo = this.#undo.length;
     this.#touched = [];
-    this.#undo = [];
     this.#rows.begin();
     this.#savepoint.run();
     try {
@@ -118,7 +126,7 @@ export class Group {
       this.#rollback.run();
       this.#release.run();
       this.#rows.undo();
-      for (const step of this.#undo.toReversed()) step();
+      this.#undoFrom(undo);
       this.#writes.length = writes;
       this.#erased.length = erased;
       this.#named.length = named;
@@ -127,6 +135,10 @@ export class Group {
       const half = commits.length >> 1;
       return [...this.#together(commits.slice(0, half)), ...this.#together(commits.slice(half))];
     }
+  }
+
+  #undoFrom(first: number): void {
+    for (const step of this.#undo.splice(first).toReversed()) step();
   }
 
   #one(commit: WireCommit): Omit<Receipt, "cursor"> {
@@ -163,7 +175,7 @@ export class Group {
           throw new Fault("not_found", `nothing in the outbox is called ${change.id}`);
         return;
       case "delete":
-        return this.#delete(this.#rows.get(change.key), atMs);
+        return this.#delete(change, atMs);
       default:
         return this.#row(change, atMs);
     }
@@ -172,9 +184,14 @@ export class Group {
   #row(change: RowChange, atMs: number): void {
     const { row } = this.#rows.get(change.key);
     this.#keep(changedRow(row, change, this.#leases.fenceOf(change.key), atMs));
-    if (change.do !== "run" || change.state.kind !== "ended") return;
-    for (const letter of this.#tables.waiting(change.key)) {
-      const next = forwardTo(letter.others, (key) => this.#stateOf(key));
+    if (change.do === "run" && change.state.kind === "ended")
+      this.#forward(change.key, this.#tables.waiting(change.key));
+  }
+
+  /** Letters that `gone` will not read go to their next address, if they have one. */
+  #forward(gone: SessionKey, letters: readonly Waiting[]): void {
+    for (const letter of letters) {
+      const next = forwardTo(letter.others, (key) => (key === gone ? null : this.#stateOf(key)));
       if (next) this.#tables.forward(letter.id, next.to, next.others);
     }
   }
@@ -190,6 +207,7 @@ export class Group {
     const parent = change.parent === null ? null : this.#rows.get(change.parent).row;
     const source = change.copy === null ? null : this.#rows.get(change.copy.of).row; // a source that is gone cannot be copied
     if (change.copy?.missing) throw faultFrom(change.copy.missing);
+    if (source !== null) checkSame(source, change.copy?.readOf ?? null);
     const copied = change.copy?.lines.drafts.length ?? 0;
     const header = encodeHeader(headerOf(change, { parent, source, copied, atMs }));
     const born = openedRow(change, parent, Buffer.byteLength(header), atMs);
@@ -213,6 +231,8 @@ export class Group {
     const numbered = this.#rows.get(change.key);
     checkAppend(numbered.row, change, this.#leases.fenceOf(change.key));
     if (change.missing) throw faultFrom(change.missing);
+    if (change.rewindTo !== null) checkSame(numbered.row, change.readOf);
+    checkContext(numbered.row, change);
     this.#named.push(...change.lines.blobs);
     this.#write(numbered, change.lines, {
       atMs,
@@ -260,18 +280,19 @@ export class Group {
   }
 
   #take(change: Wire<"take">, atMs: number): void {
-    this.#rows.get(change.key);
+    const numbered = this.#rows.get(change.key);
     checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
     for (const id of change.ids) {
-      if (!this.#tables.take(change.key, id, atMs))
+      if (!this.#tables.take(numbered, id, atMs))
         throw new Fault("stale_writer", `${change.key} has no waiting letter ${id}`);
     }
   }
 
   #post(change: Wire<"post">, atMs: number): void {
     const known = this.#tables.letter(change.id);
-    if (known) {
-      if (known.print !== change.print)
+    if (known && !this.#isRemembered(change.id, known)) this.#tables.forgetLetter(change.id);
+    else if (known) {
+      if (known.print !== null && known.print !== change.print)
         throw new Fault("conflict", `${change.id} was posted before with other content`);
       this.#posts.push({ id: change.id, to: known.recipient, repeated: true });
       return;
@@ -290,9 +311,18 @@ export class Group {
     this.#posts.push({ id, to: address.to, repeated: false });
   }
 
-  #delete(numbered: Numbered, atMs: number): void {
+  /** The id of a cause is remembered for its reader's life; should another session have the key now, that is over. */
+  #isRemembered(id: string, { recipient, takenBy }: Known): boolean {
+    return takenBy === null || id.startsWith("ext:") || this.#rows.find(recipient)?.n === takenBy;
+  }
+
+  #delete(change: Wire<"delete">, atMs: number): void {
+    const numbered = this.#rows.get(change.key);
     const { row } = numbered;
+    const waiting = this.#tables.waiting(row.key);
+    checkUntouched(row, change.expect, waiting.length > 0);
     const path = transcriptPath(this.#paths, row.agent, row.transcript.id);
+    this.#forward(row.key, waiting);
     this.#tables.erase(numbered, atMs);
     this.#rows.drop(row.key);
     this.#undo.push(this.#leases.forget(row.key));
@@ -317,6 +347,12 @@ export class Group {
   #touch(row: Session): void {
     this.#touched.push({ key: row.key, lastSeq: row.transcript.lastSeq, deleted: false });
   }
+}
+
+/** What was read for a change is of this transcript; meanwhile the session may be another one of the same key. */
+function checkSame(row: Session, readOf: string | null): void {
+  if (readOf !== row.transcript.id)
+    throw new Fault("stale_writer", `${row.key} was deleted and opened anew meanwhile`);
 }
 
 export interface Applied {

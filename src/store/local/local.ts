@@ -19,13 +19,13 @@ import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
-import { decodeLine } from "../../transcript/codec.ts";
 import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
-import { checkChange, noSuchEntry, type Of } from "../rules.ts";
+import { checkChange } from "../rules.ts";
 import type * as S from "../store.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
 import { isFull } from "./files.ts";
 import type { Stop } from "./history.ts";
+import { decoded, lookBack, needsReading, type Reading } from "./lookback.ts";
 import { takeHome, type Owner } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import type { FromReader, Questions, ToReader } from "./reader.ts";
@@ -34,6 +34,7 @@ import { isFaultWords, Thread } from "./thread.ts";
 import {
   bytesOf,
   encodeChange,
+  NOTHING_READ,
   type FromWriter,
   type Results,
   type ToWriter,
@@ -67,6 +68,10 @@ export class LocalStore implements S.Store {
   readonly #listeners = new Set<() => void>();
   /** Commits that are not handed in yet, because something has to be read for them. */
   readonly #reading = new Set<Promise<unknown>>();
+  readonly #lookBack: Reading = {
+    session: (key) => this.session(key),
+    lines: (transcript, range) => this.#lines(transcript, range),
+  };
   #closing: Promise<void> | null = null;
   #batch: WireCommit[] = [];
   #lastCommit = 0;
@@ -110,56 +115,17 @@ export class LocalStore implements S.Store {
   async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
     for (const change of changes) checkChange(change);
     // Nearly every commit goes straight on: waiting here, even for nothing, would let a later one overtake it (M1).
-    const needsReading = changes.some(
-      (change) =>
-        (change.do === "open" && change.copy !== null) ||
-        (change.do === "append" && change.rewindTo !== null),
+    if (!changes.some(needsReading))
+      return this.#enqueue(changes.map((change) => encodeChange(change, NOTHING_READ)));
+    const looking = Promise.all(
+      changes.map(async (change) => encodeChange(change, await lookBack(this.#lookBack, change))),
     );
-    if (!needsReading) return this.#enqueue(changes.map((change) => encodeChange(change, [])));
-    const reading = Promise.all(changes.map((change) => this.#readFor(change)));
-    this.#reading.add(reading);
+    this.#reading.add(looking);
     try {
-      return this.#enqueue(await reading);
+      return this.#enqueue(await looking);
     } finally {
-      this.#reading.delete(reading);
+      this.#reading.delete(looking);
     }
-  }
-
-  /**
-   * A fork is read before it is written; a rewind is checked against what it goes back to. If that is not there,
-   * the writer is told: whether it matters depends on the changes before, and on what exists by then.
-   */
-  async #readFor(change: S.Change): Promise<WireChange> {
-    try {
-      if (change.do === "append" && change.rewindTo !== null) await this.#find(change.key, change.rewindTo);
-      const copied = change.do === "open" && change.copy !== null ? await this.#copied(change.copy) : [];
-      return encodeChange(change, copied);
-    } catch (error) {
-      if (!(error instanceof Fault) || error.code === "bad_input" || error.code === "closed") throw error;
-      return encodeChange(change, [], { code: error.code, message: error.message });
-    }
-  }
-
-  async #find(key: SessionKey, entry: { readonly id: string; readonly seq: number }): Promise<void> {
-    const row = await this.session(key);
-    const found = row === null ? null : await first(this.entries(row.transcript.id, { since: entry.seq }));
-    if (found?.type === "gap" || found?.id !== entry.id || found.seq !== entry.seq)
-      throw noSuchEntry(key, entry.seq);
-  }
-
-  async #copied(copy: NonNullable<Of<"open">["copy"]>): Promise<Entry[]> {
-    const { of, fromSeq, throughSeq } = copy;
-    const source = await this.session(of);
-    if (!source) throw new Fault("not_found", `there is no session ${of}`);
-    const copied: Entry[] = [];
-    for await (const entry of this.entries(source.transcript.id, { from: fromSeq })) {
-      if (entry.type === "gap")
-        throw new Fault("damaged", `${of} cannot be copied: there is a gap at byte ${entry.offset}`);
-      if (entry.seq > throughSeq) break;
-      copied.push(entry);
-    }
-    if (copied.at(-1)?.seq !== throughSeq) throw noSuchEntry(of, throughSeq);
-    return copied;
   }
 
   #enqueue(changes: readonly WireChange[]): Promise<S.Receipt> {
@@ -251,6 +217,11 @@ export class LocalStore implements S.Store {
   }
 
   async *entries(transcript: string, range: S.Range): AsyncIterable<Entry | Gap> {
+    for await (const line of this.#lines(transcript, range))
+      yield typeof line === "string" ? decoded(line) : line;
+  }
+
+  async *#lines(transcript: string, range: S.Range): AsyncIterable<string | Gap> {
     let stop: Stop | null = null;
     do {
       const page: Questions["entries"]["answer"] = await this.#question("entries", {
@@ -258,7 +229,7 @@ export class LocalStore implements S.Store {
         range,
         stop,
       });
-      for (const item of page.items) yield typeof item === "string" ? decoded(item) : item;
+      yield* page.items;
       stop = page.stop;
     } while (stop !== null);
   }
@@ -304,14 +275,12 @@ export class LocalStore implements S.Store {
     );
   }
 
-  async renew(owner: string, keys: readonly SessionKey[], leaseMs: number): Promise<readonly S.Claim[]> {
-    return (
-      (await this.#ask({ what: "renew", owner, keys, untilMs: this.#parts.world.nowMs() + leaseMs })) ?? []
-    );
+  async renew(claims: readonly S.Claim[], leaseMs: number): Promise<readonly S.Claim[]> {
+    return (await this.#ask({ what: "renew", claims, untilMs: this.#parts.world.nowMs() + leaseMs })) ?? [];
   }
 
-  async release(owner: string, keys: readonly SessionKey[]): Promise<void> {
-    await this.#ask({ what: "release", owner, keys });
+  async release(claims: readonly S.Claim[]): Promise<void> {
+    await this.#ask({ what: "release", claims });
   }
 
   changesSince(
@@ -367,19 +336,6 @@ export class LocalStore implements S.Store {
     if (this.#ended) throw this.#ended;
     return await this.#reader.ask((id) => ({ id, what, ask }) as ToReader);
   }
-}
-
-async function first<Item>(items: AsyncIterable<Item>): Promise<Item | null> {
-  for await (const item of items) return item;
-  return null;
-}
-
-/** The reader has checked the line; here it only becomes an object. */
-function decoded(line: string): Entry {
-  const entry = decodeLine(line);
-  if (typeof entry === "string")
-    throw new Error(`assertion failed: the reader let a line pass that is ${entry}`);
-  return entry;
 }
 
 /** What the system refused. Anything else is our bug, and stays what it is. */

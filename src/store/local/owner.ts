@@ -7,7 +7,7 @@
 // Invariants
 //   O1. The lock is held before any other file of the home is opened, and let go after all are closed.
 
-import { mkdirSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
@@ -21,7 +21,7 @@ export interface Owner {
 }
 
 export function takeHome(paths: Paths, nowMs: number): Owner {
-  const warning = lookAt(paths.home);
+  const warning = lookAt(paths);
   const database = openOwner(paths.owner);
   try {
     database.exec("PRAGMA journal_mode = WAL");
@@ -71,15 +71,25 @@ export function judgeFilesystem(magic: number, home: string): string | null {
   return `${home} is on ${doubtful}: what is acknowledged is as durable as what lies beneath it`;
 }
 
-function lookAt(home: string): string | null {
+function lookAt({ home, owner }: Paths): string | null {
   try {
-    const made = mkdirSync(home, { recursive: true, mode: 0o700 });
-    // A new home's name, and those of new directories above it, must survive a power cut too.
-    for (let at = home; made !== undefined && at.length >= made.length; at = dirname(at))
-      syncDirectory(dirname(at));
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    // The name of a new home, and those of new directories above it, must survive a power cut too. Whether this
+    // process made them or one that crashed right after it: the owner's file comes later, so without it they are new.
+    if (!existsSync(owner)) for (let at = home; dirname(at) !== at; at = dirname(at)) syncIfAllowed(dirname(at));
     return judgeFilesystem(statfsSync(home).type, home);
   } catch (error) {
     throw asHomeFault(error, home);
+  }
+}
+
+/** A directory that we may not look into is not one that we made. */
+function syncIfAllowed(directory: string): void {
+  try {
+    syncDirectory(directory);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code !== "EACCES" && code !== "EPERM" && code !== "EROFS" && code !== "EINVAL") throw error;
   }
 }
 

@@ -15,7 +15,7 @@ import type { Intent } from "./tables.ts";
 /** Writes every journalled line into its file again, and what stands beyond goes aside. Returns how many transcripts it was. */
 export function replayJournal(
   database: DatabaseSync,
-  files: Pick<TranscriptFiles, "write">,
+  files: Pick<TranscriptFiles, "write" | "doubt">,
   paths: Paths,
 ): number {
   const sessions = database
@@ -42,7 +42,9 @@ export function replayJournal(
         `the journal of ${row.key} ends at byte ${first + bytes.length}, its row says ${row.transcript.bytes}`,
       );
     }
-    files.write(transcriptPath(paths, row.agent, row.transcript.id), first, bytes);
+    const path = transcriptPath(paths, row.agent, row.transcript.id);
+    files.write(path, first, bytes);
+    files.doubt(path);
   }
   return sessions.length;
 }
@@ -68,22 +70,25 @@ function erase(
   intent: Intent,
   isHeld: (sha256: string) => boolean,
 ): void {
-  removeDurably(transcriptPath(paths, intent.agent, intent.transcript));
   const only = database.prepare(
     "SELECT sha256 FROM blobs AS mine WHERE transcript = ?1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE sha256 = mine.sha256 AND transcript <> ?1)",
   );
-  for (const { sha256 } of only.all(intent.transcript)) {
-    if (!isHeld(String(sha256))) removeDurably(blobPath(paths, String(sha256)));
-  }
+  const blobs = only.all(intent.transcript).map(({ sha256 }) => String(sha256));
+  removeDurably([
+    transcriptPath(paths, intent.agent, intent.transcript),
+    ...blobs.filter((sha256) => !isHeld(sha256)).map((sha256) => blobPath(paths, sha256)),
+  ]);
   database.prepare("DELETE FROM blobs WHERE transcript = ?").run(intent.transcript);
 }
 
 /** Removing what is not there is fine: a crash may have come after the removal. */
-function removeDurably(path: string): void {
-  rmSync(path, { force: true });
-  try {
-    syncDirectory(dirname(path));
-  } catch (error) {
-    if (!isMissing(error)) throw error; // The directory never came to be, and so neither did the file.
+function removeDurably(gone: readonly string[]): void {
+  for (const path of gone) rmSync(path, { force: true });
+  for (const directory of new Set(gone.map((path) => dirname(path)))) {
+    try {
+      syncDirectory(directory);
+    } catch (error) {
+      if (!isMissing(error)) throw error; // The directory never came to be, and so neither did the file.
+    }
   }
 }

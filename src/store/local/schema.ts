@@ -16,7 +16,7 @@ import type { Paths } from "./paths.ts";
 
 const VERSION_1 = `
   CREATE TABLE sessions (
-    n INTEGER PRIMARY KEY,
+    n INTEGER PRIMARY KEY AUTOINCREMENT, -- never given again: the journal and taken letters go by it
     key TEXT NOT NULL UNIQUE,
     transcript TEXT NOT NULL UNIQUE,
     agent TEXT NOT NULL,
@@ -36,20 +36,21 @@ const VERSION_1 = `
   CREATE INDEX sessions_parent ON sessions (parent, fresh) WHERE parent IS NOT NULL;
   CREATE INDEX sessions_label  ON sessions (label, fresh) WHERE label IS NOT NULL;
   CREATE INDEX sessions_title  ON sessions (title);
-  CREATE INDEX sessions_ready  ON sessions (n) WHERE ready = 1;
+  CREATE INDEX sessions_ready  ON sessions (key) WHERE ready = 1;
 
   CREATE TABLE tombstones (key TEXT NOT NULL, transcript TEXT NOT NULL PRIMARY KEY, deleted_ms INTEGER NOT NULL) WITHOUT ROWID;
 
   CREATE TABLE mail (
-    n INTEGER PRIMARY KEY,
+    n INTEGER PRIMARY KEY AUTOINCREMENT, -- never given again: a page goes on after the last one's
     id TEXT NOT NULL UNIQUE,
     recipient TEXT NOT NULL,
     others TEXT NOT NULL,          -- where it goes if the recipient ends first
     capped INTEGER NOT NULL,
     posted_ms INTEGER NOT NULL,
-    print TEXT NOT NULL,
+    print TEXT,                    -- null: known only from a transcript, so whatever comes under its id is a repeat
     body TEXT,                     -- gone once taken; the id stays to know a repeat
-    taken_ms INTEGER               -- null: it waits
+    taken_ms INTEGER,              -- null: it waits
+    taken_by INTEGER               -- number of the session
   );
   CREATE INDEX mail_waiting ON mail (recipient, n, capped, taken_ms) WHERE taken_ms IS NULL; -- all that counting needs
 
@@ -58,7 +59,7 @@ const VERSION_1 = `
   CREATE INDEX timers_key ON timers (key);
 
   CREATE TABLE outbox (
-    n INTEGER PRIMARY KEY,
+    n INTEGER PRIMARY KEY AUTOINCREMENT, -- as mail's
     id TEXT NOT NULL UNIQUE,
     key TEXT NOT NULL,
     posted_ms INTEGER NOT NULL,
@@ -117,6 +118,7 @@ function copyInto(database: DatabaseSync, path: string): void {
 /** For the writer: made if there is none, brought up to date if it is older. */
 export function openState(paths: Paths): DatabaseSync {
   createState(paths);
+  syncDirectory(paths.home); // a process that crashed right after it made the state may have left that to us
   const database = new DatabaseSync(paths.state);
   try {
     checkVersion(database, paths.state);
@@ -157,9 +159,10 @@ export function asDamaged(path: string, why: unknown): string {
  */
 function createState(paths: Paths): void {
   if (existsSync(paths.state)) return;
-  // An empty one in place of what was there would look as if there had never been a session.
-  if (hasTranscripts(paths))
-    throw new Fault("damaged", asDamaged(paths.state, "it is missing, and there are transcripts"));
+  // An empty one in place of what was there would look as if there had never been a session, and SQLite would take
+  // the log of another database for its own.
+  if (hasTranscripts(paths) || existsSync(`${paths.state}-wal`))
+    throw new Fault("damaged", asDamaged(paths.state, "it is missing, and there are transcripts or its log"));
   const unfinished = `${paths.state}.unfinished`;
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${unfinished}${suffix}`, { force: true });
   const database = new DatabaseSync(unfinished);
@@ -167,7 +170,6 @@ function createState(paths: Paths): void {
   climb(database, LADDER, unfinished);
   database.close(); // folds the log back, synced
   renameSync(unfinished, paths.state);
-  syncDirectory(paths.home);
 }
 
 function hasTranscripts(paths: Paths): boolean {

@@ -15,10 +15,21 @@ export class Sweep {
 
   /** `groups` is how many the feed has told of. What cannot be forgotten now can be the next time. */
   forget(now: { readonly groups: number; readonly atMs: number }): void {
+    this.#database.exec("BEGIN IMMEDIATE"); // one sync for all of it
+    try {
+      this.#forget(now);
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #forget(now: { readonly groups: number; readonly atMs: number }): void {
     this.#database.prepare("DELETE FROM feed WHERE n <= ?").run(now.groups - FEED_GROUPS_MAX);
     const some = this.#database
       .prepare(
-        "SELECT n, id, taken_ms, EXISTS (SELECT 1 FROM sessions WHERE key = recipient) AS alive FROM mail WHERE n > ? ORDER BY n LIMIT ?",
+        "SELECT n, id, taken_ms, EXISTS (SELECT 1 FROM sessions WHERE n = taken_by) AS alive FROM mail WHERE n > ? ORDER BY n LIMIT ?",
       )
       .all(this.#place, LETTERS_AT_ONCE);
     for (const { n, id, taken_ms: takenMs, alive } of some) {

@@ -18,6 +18,13 @@ export interface Waiting {
   readonly others: readonly SessionKey[];
 }
 
+/** What is remembered of a letter, waiting or taken. */
+export interface Known {
+  readonly recipient: SessionKey;
+  readonly print: string | null;
+  readonly takenBy: number | null; // null: it waits
+}
+
 export type Twin = "a" | "b";
 
 export class Tables {
@@ -26,6 +33,7 @@ export class Tables {
   readonly #updateBody: StatementSync;
   readonly #updateAll: StatementSync;
   readonly #mailById: StatementSync;
+  readonly #mailForget: StatementSync;
   readonly #mailCount: StatementSync;
   readonly #mailWaiting: StatementSync;
   readonly #mailInsert: StatementSync;
@@ -52,7 +60,8 @@ export class Tables {
     this.#updateAll = prepare(
       "UPDATE sessions SET state = ?, label = ?, title = ?, fresh = ?, ready = ?, body = ? WHERE n = ?",
     );
-    this.#mailById = prepare("SELECT recipient, print FROM mail WHERE id = ?");
+    this.#mailById = prepare("SELECT recipient, print, taken_by FROM mail WHERE id = ?");
+    this.#mailForget = prepare("DELETE FROM mail WHERE id = ?");
     this.#mailCount = prepare(
       "SELECT 1 FROM mail WHERE recipient = ? AND taken_ms IS NULL AND capped = 1 LIMIT 1 OFFSET ?",
     );
@@ -63,7 +72,7 @@ export class Tables {
       "INSERT INTO mail (id, recipient, others, capped, posted_ms, print, body) VALUES (?,?,?,?,?,?,?)",
     );
     this.#mailTake = prepare(
-      "UPDATE mail SET body = NULL, taken_ms = ? WHERE id = ? AND recipient = ? AND taken_ms IS NULL",
+      "UPDATE mail SET body = NULL, taken_ms = ?, taken_by = ? WHERE id = ? AND recipient = ? AND taken_ms IS NULL",
     );
     this.#mailForward = prepare("UPDATE mail SET recipient = ?, others = ? WHERE id = ?");
     this.#timer = prepare("SELECT due_ms FROM timers WHERE id = ?");
@@ -107,11 +116,19 @@ export class Tables {
     return this.#database.prepare(taken).get(id) !== undefined;
   }
 
-  letter(id: string): { readonly recipient: SessionKey; readonly print: string } | null {
+  letter(id: string): Known | null {
     const found = this.#mailById.get(id);
-    return found
-      ? { recipient: String(found["recipient"]) as SessionKey, print: String(found["print"]) }
-      : null;
+    if (!found) return null;
+    const { recipient, print, taken_by: takenBy } = found;
+    return {
+      recipient: String(recipient) as SessionKey,
+      print: print === null ? null : String(print),
+      takenBy: takenBy === null ? null : Number(takenBy),
+    };
+  }
+
+  forgetLetter(id: string): void {
+    this.#mailForget.run(id);
   }
 
   /** Whether that many capped letters wait, or more. */
@@ -147,8 +164,8 @@ export class Tables {
   }
 
   /** False: no such letter waits for this session. */
-  take(key: SessionKey, id: string, atMs: number): boolean {
-    return Number(this.#mailTake.run(atMs, id, key).changes) === 1;
+  take({ n, row }: Numbered, id: string, atMs: number): boolean {
+    return Number(this.#mailTake.run(atMs, n, id, row.key).changes) === 1;
   }
 
   forward(id: string, to: SessionKey, others: readonly SessionKey[]): void {

@@ -22,6 +22,7 @@ export type WireChange =
   | (Omit<Of<"open">, "copy"> & {
       readonly copy: {
         readonly of: SessionKey;
+        readonly readOf: string | null; //  the transcript it was read of; null: there was none
         readonly lines: Lines;
         readonly contextSeq: number;
         readonly missing: FaultWords | null; // what there was instead of entries to copy
@@ -29,6 +30,7 @@ export type WireChange =
     })
   | (Omit<Of<"append">, "entries"> & {
       readonly lines: Lines;
+      readonly readOf: string | null; //       the transcript that a rewind was checked against; null: none
       readonly missing: FaultWords | null; // what there was instead of the entry to go back to
     })
   | {
@@ -59,13 +61,8 @@ export type WriterAsk =
       readonly leaseMs: number;
       readonly limit: number;
     }
-  | {
-      readonly what: "renew";
-      readonly owner: string;
-      readonly keys: readonly SessionKey[];
-      readonly untilMs: number;
-    }
-  | { readonly what: "release"; readonly owner: string; readonly keys: readonly SessionKey[] }
+  | { readonly what: "renew"; readonly claims: readonly Claim[]; readonly untilMs: number }
+  | { readonly what: "release"; readonly claims: readonly Claim[] }
   | { readonly what: "hold"; readonly sha256: string; readonly nowMs: number }
   | { readonly what: "checkpoint" } // everything written so far is in its file, synced, and the journal is empty
   | { readonly what: "close" };
@@ -89,26 +86,31 @@ export interface Notice {
   readonly count: number;
 }
 
-/**
- * Makes a change ready to cross. `copied` holds the entries that a fork copies, read beforehand; what was wrong with
- * them is for the writer to say, when everything before it was right.
- */
-export function encodeChange(
-  change: Change,
-  copied: readonly Entry[],
-  missing: FaultWords | null = null,
-): WireChange {
+/** What had to be read before a change could cross. */
+export interface Looked {
+  /** The entries that a fork copies. */
+  readonly copied: readonly Entry[];
+  /** The transcript they are of, or in which a rewind found its entry; null: there is no such session. */
+  readonly readOf: string | null;
+  /** What was wrong: for the writer to say, when everything before it was right. */
+  readonly missing: FaultWords | null;
+}
+
+export const NOTHING_READ: Looked = { copied: [], readOf: null, missing: null };
+
+/** Makes a change ready to cross. */
+export function encodeChange(change: Change, { copied, readOf, missing }: Looked): WireChange {
   switch (change.do) {
     case "open": {
       const { copy, ...rest } = change;
       if (copy === null) return { ...rest, copy: null };
       const contextSeq = contextStart(copied.map((entry, at) => ({ ...entry, seq: at + 1 })));
       const lines = encodeLines(copied.map(unstamped));
-      return { ...rest, copy: { of: copy.of, lines, contextSeq, missing } };
+      return { ...rest, copy: { of: copy.of, readOf, lines, contextSeq, missing } };
     }
     case "append": {
       const { entries, ...rest } = change;
-      return { ...rest, lines: encodeLines(entries.map((draft) => ({ id: null, draft }))), missing };
+      return { ...rest, lines: encodeLines(entries.map((draft) => ({ id: null, draft }))), readOf, missing };
     }
     case "post": {
       const { body, print } = sealLetter(change.letter);

@@ -92,11 +92,7 @@ class Writer {
   /** Recovery first; whoever opened the store waits for it. */
   async start(): Promise<void> {
     const transcripts = replayJournal(this.#database, this.#files, this.#paths);
-    if (transcripts > 0) {
-      this.#checkpoint.wrote(1);
-      await this.#checkpoint.begin();
-      this.#database.exec("DELETE FROM journal_b");
-    }
+    if (transcripts > 0) await this.#checkpoint.replayed();
     const intents = finishIntents(this.#database, this.#paths, () => false);
     if (transcripts + intents > 0) {
       const message = `after an unclean stop: wrote ${transcripts} transcripts again, finished ${intents} deletions`;
@@ -159,6 +155,7 @@ class Writer {
       return applied;
     } catch (error) {
       this.#rows.forget();
+      this.#group.revert();
       if (!isFull(error)) {
         this.#refuse(commits, "outcome_unknown", `the disk failed during the commit: ${words(error)}`);
         throw error;
@@ -269,19 +266,20 @@ class Writer {
   }
 
   async #ask(ask: WriterAsk): Promise<WriterAnswer> {
+    await this.#commitAll(); // what was handed in before the question
     switch (ask.what) {
       case "claim":
         return this.#claims.claim(ask);
       case "renew":
-        return this.#leases.renew(ask.owner, ask.keys, ask.untilMs);
+        return this.#leases.renew(ask.claims, ask.untilMs);
       case "release":
-        this.#leases.release(ask.owner, ask.keys);
+        this.#leases.release(ask.claims);
         return null;
       case "hold":
         this.#held.put(ask.sha256, ask.nowMs);
         return null;
       case "checkpoint":
-        await this.#settle();
+        await this.#settle().finally(() => this.#schedule()); // somebody may have waited for the twin
         this.#guard(() => this.#forget());
         if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon(); // what came meanwhile
         return null;
@@ -294,14 +292,19 @@ class Writer {
     }
   }
 
-  /** Everything handed in before is committed, in its file and synced; the journal is empty. */
-  async #settle(): Promise<void> {
-    // Whoever began a checkpoint hears how it went. A commit may have to wait for one, as a twin has its bound.
-    await Promise.allSettled([this.#checkpoint.running]);
+  async #commitAll(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#dead) {
       this.#commitGroup();
-      await Promise.allSettled([this.#checkpoint.running]);
+      // It may have to wait for a checkpoint, as a twin has its bound.
+      if (this.#waiting.length > 0) await Promise.allSettled([this.#checkpoint.running]);
     }
+  }
+
+  /** Everything handed in before is committed, in its file and synced; the journal is empty. */
+  async #settle(): Promise<void> {
+    await Promise.allSettled([this.#checkpoint.running]); // whoever began it hears how it went
+    await this.#commitAll();
+    await Promise.allSettled([this.#checkpoint.running]);
     try {
       if (!this.#writeFiles()) throw new Fault("disk_full", FULL);
       await this.#checkpoint.begin(); // perhaps only of a twin that an earlier one could not empty

@@ -14,7 +14,9 @@ import {
   appendedRow,
   changedRow,
   checkAppend,
+  checkContext,
   checkFence,
+  checkUntouched,
   forwardTo,
   headerOf,
   isCapped,
@@ -27,7 +29,7 @@ import {
   type RowChange,
 } from "../rules.ts";
 import type { Change, Changed, Posted } from "../store.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables, Waiting } from "./tables.ts";
 
 export class Commit {
   readonly told = new Map<string, Changed>();
@@ -100,7 +102,7 @@ export class Commit {
       case "settle":
         return this.#settle(change);
       case "delete":
-        return this.#delete(this.#tables.session(change.key).row);
+        return this.#delete(change);
       default:
         return this.#row(plain(change));
     }
@@ -109,8 +111,13 @@ export class Commit {
   #row(change: RowChange): void {
     const { row } = this.#tables.session(change.key);
     this.#keep(changedRow(row, change, this.#leases.fenceOf(change.key), this.#atMs));
-    if (change.do !== "run" || change.state.kind !== "ended") return;
-    for (const letter of this.#tables.waitingFor(change.key)) {
+    if (change.do === "run" && change.state.kind === "ended")
+      this.#forward(this.#tables.waitingFor(change.key));
+  }
+
+  /** Letters whose recipient will not read them go to their next address, if they have one. */
+  #forward(letters: readonly Waiting[]): void {
+    for (const letter of letters) {
       const next = forwardTo(letter.others, (key) => this.#tables.stateOf(key));
       if (!next) continue;
       const { to, others } = next;
@@ -145,6 +152,7 @@ export class Commit {
     const { row } = this.#tables.session(change.key);
     checkAppend(row, change, this.#leases.fenceOf(change.key));
     if (before instanceof Fault) throw before;
+    checkContext(row, change);
     const fresh = change.entries.map((draft) => ({ id: null, draft }));
     this.#write(row, fresh, { rewindTo: change.rewindTo?.id ?? null, contextSeq: change.contextSeq });
     this.named.push(...change.entries.flatMap(blobsOf));
@@ -238,10 +246,15 @@ export class Commit {
     this.#put(this.#tables.outbox, id, kept);
   }
 
-  #delete({ key, transcript }: Session): void {
+  #delete({ key, expect }: Of<"delete">): void {
     const tables = this.#tables;
+    const { row } = tables.session(key);
+    const { transcript } = row;
+    const waiting = tables.waitingFor(key);
+    checkUntouched(row, expect, waiting.length > 0);
     this.orphaned.push(...(tables.blobNames.get(transcript.id) ?? []));
     this.#put(tables.sessions, key, null);
+    this.#forward(waiting);
     this.#put(tables.lines, transcript.id, null);
     this.#put(tables.blobNames, transcript.id, null);
     this.#put(tables.tombstones, transcript.id, key);
