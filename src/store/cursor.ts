@@ -32,11 +32,16 @@ export function limitOf(page: PageOf, otherwise = 100): number {
   return Number.isNaN(asked) ? otherwise : Math.max(1, Math.min(asked, PAGE_ROWS_MAX));
 }
 
-/** The number of the last group that a follower of the feed has seen. */
-export function groupFrom(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor))
+/** Where a follower of the feed stands: which feed, and the number of the last group of it. */
+export function feedCursor(epoch: string, group: number): string {
+  return `${epoch}.${group}`;
+}
+
+export function groupFrom(cursor: string, epoch: string): number {
+  const group = cursor.startsWith(`${epoch}.`) ? cursor.slice(epoch.length + 1) : "";
+  if (!/^\d{1,15}$/.test(group))
     throw new Fault("cursor_expired", "not a cursor of this feed: list once more, then follow from there");
-  return Number(cursor);
+  return Number(group);
 }
 
 function parse(text: string): unknown {

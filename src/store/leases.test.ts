@@ -87,7 +87,8 @@ test("whatever owners do, a fence is given once, and later ones are larger", () 
       }
       if (each.do === "renew") {
         // Of all claims that were ever made, only the last one of a session holds.
-        for (const { key: held, fence } of leases.renew(claims, nowMs + 3)) assert.equal(fence, last.get(held));
+        for (const { key: held, fence } of leases.renew(claims, nowMs + 3))
+          assert.equal(fence, last.get(held));
       }
       if (each.do === "release") leases.release(claims.filter((claim) => claim.key === each.key));
       if (each.do === "forget") leases.forget(each.key);

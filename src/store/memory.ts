@@ -12,7 +12,7 @@ import type { SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Timer } from "../timers/timer.ts";
 import type { BlobName, Entry } from "../transcript/entry.ts";
-import { groupFrom } from "./cursor.ts";
+import { feedCursor, groupFrom } from "./cursor.ts";
 import { Leases } from "./leases.ts";
 import { Commit } from "./memory/commit.ts";
 import { listSessions, pageOf, searchEntries } from "./memory/list.ts";
@@ -22,6 +22,7 @@ import type * as S from "./store.ts";
 
 export class MemoryStore implements S.Store {
   readonly #world: World;
+  readonly #epoch: string;
   readonly #tables = new Tables();
   readonly #leases = new Leases();
   readonly #feed: (readonly S.Changed[])[] = [];
@@ -32,6 +33,7 @@ export class MemoryStore implements S.Store {
 
   constructor(world: World) {
     this.#world = world;
+    this.#epoch = world.newId();
   }
 
   async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
@@ -46,7 +48,7 @@ export class MemoryStore implements S.Store {
     this.#groups += 1;
     if (this.#feed.length > FEED_GROUPS_MAX) this.#feed.shift();
     for (const listener of this.#listeners) listener();
-    return { cursor: String(this.#groups), seqs: commit.seqs, posts: commit.posts };
+    return { cursor: feedCursor(this.#epoch, this.#groups), seqs: commit.seqs, posts: commit.posts };
   }
 
   async session(key: SessionKey): Promise<Session | null> {
@@ -149,11 +151,14 @@ export class MemoryStore implements S.Store {
     cursor: string | null,
   ): Promise<{ readonly changes: readonly S.Changed[]; readonly cursor: string }> {
     this.#checkOpen();
-    const seen = cursor === null ? this.#groups : groupFrom(cursor);
+    const seen = cursor === null ? this.#groups : groupFrom(cursor, this.#epoch);
     const forgotten = this.#groups - this.#feed.length;
     if (seen < forgotten || seen > this.#groups)
       throw new Fault("cursor_expired", "the feed does not reach back that far");
-    return { changes: this.#feed.slice(seen - forgotten).flat(), cursor: String(this.#groups) };
+    return {
+      changes: this.#feed.slice(seen - forgotten).flat(),
+      cursor: feedCursor(this.#epoch, this.#groups),
+    };
   }
 
   watch(listener: () => void): () => void {

@@ -60,7 +60,7 @@ export function backup(home: string, to: string, progress: (done: number) => voi
     try {
       const copying = { from, target, copy, blobs: new Set<string>(), touched };
       const copied = copySessions(live, copying, progress);
-      syncCopied(copy);
+      beginFeedAnew(copy);
       for (const directory of touched) syncDirectory(directory);
       // Counted last: what was copied for a session that then turned out to be gone is gone too.
       const named = copy
@@ -129,11 +129,13 @@ function copySession(copying: Copying, { n, row }: Numbered): boolean {
   return whole;
 }
 
-/** VACUUM INTO does not sync what it writes; a transaction on the copy does, and syncs the whole file. */
-function syncCopied(copy: DatabaseSync): void {
+/**
+ * Whoever follows the feed of the home must not go on with that of the copy, which will tell of other things under the
+ * same numbers. VACUUM INTO does not sync what it writes; this transaction does, and syncs the whole file.
+ */
+function beginFeedAnew(copy: DatabaseSync): void {
   copy.exec("PRAGMA synchronous = FULL");
-  copy.exec("CREATE TABLE synced (one)");
-  copy.exec("DROP TABLE synced");
+  copy.exec("UPDATE epoch SET id = lower(hex(randomblob(8)))");
 }
 
 /** `bytes` null: all of it. False: it is not there any more. */

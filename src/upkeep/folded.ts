@@ -31,6 +31,8 @@ export interface Folded {
   /** Of the last entry, in the words of the file; null: there is none. */
   readonly lastTimestamp: string | null;
   readonly blobs: ReadonlySet<string>;
+  /** The letters that it took, and when; not those that were copied with another's history. */
+  readonly letters: ReadonlyMap<string, number>;
   /** With the number of the line, so that a person finds it with an editor. */
   readonly gaps: readonly (Gap & { readonly line: number })[];
 }
@@ -39,6 +41,7 @@ type Mutable<Of> = { -readonly [Name in keyof Of]: Of[Name] };
 
 export function foldTranscript(source: Source): Folded {
   const blobs = new Set<string>();
+  const letters = new Map<string, number>();
   const gaps: Folded["gaps"][number][] = [];
   const folded: Mutable<Folded> = {
     header: null,
@@ -53,6 +56,7 @@ export function foldTranscript(source: Source): Folded {
     outcome: null,
     lastTimestamp: null,
     blobs,
+    letters,
     gaps,
   };
   let line = 0;
@@ -76,6 +80,8 @@ export function foldTranscript(source: Source): Folded {
       compacted ||= item.type === "compaction";
       add(folded, item);
       for (const sha256 of blobsOf(item)) blobs.add(sha256);
+      if (item.type === "message" && item.mailId !== undefined && item.seq > (folded.header?.copied ?? 0))
+        letters.set(item.mailId, Date.parse(item.timestamp) || 0);
     }
   }
   if (compacted) folded.contextSeq = contextStart(pathOf(source, folded.jumpSeq));

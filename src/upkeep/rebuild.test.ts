@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -20,8 +21,11 @@ import { Program } from "../../test/fixtures/program.ts";
 import { RealWorld } from "../base/world.ts";
 import { DEFAULT_AGENT, namedKey, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
+import { pathsIn } from "../store/local/paths.ts";
 import { LADDER } from "../store/local/schema.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
+import type { Change } from "../store/store.ts";
+import type { Draft } from "../transcript/entry.ts";
 import { fsck } from "./fsck.ts";
 import { rebuild, type Rebuilt } from "./rebuild.ts";
 
@@ -62,6 +66,10 @@ async function restored(home: Home, row: Session): Promise<Session> {
   };
 }
 
+/** What is said whenever the state is not there, since nobody knows what it knew. */
+const NO_STATE =
+  "there is no old state: waiting letters, timers, answers to deliver, and entries of the last seconds before it broke, if there were any";
+
 test("from the transcripts alone every row is as it was, but for what only the old state knew", async (t) => {
   const home = await filledHome(t);
   await home.reopen();
@@ -79,7 +87,7 @@ test("from the transcripts alone every row is as it was, but for what only the o
   await home.close();
 
   removeDatabases(home);
-  assert.deepEqual(rebuilt(home), { sessions: rows.size, lost: [], keptAs: null });
+  assert.deepEqual(rebuilt(home), { sessions: rows.size, lost: [NO_STATE], keptAs: null });
   assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
 
   await home.reopen();
@@ -129,6 +137,52 @@ async function takesCommits(home: Home): Promise<void> {
   await home.close();
   assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []); // also: main's blob is still there
 }
+
+test("a late repeat of a letter is known after a rebuild, because its entry names it", async (t) => {
+  const home = await Home.open(t);
+  const key = await home.talk("one", "hello");
+  const letter = (id: string): Change => ({
+    do: "post",
+    to: [key],
+    letter: {
+      id,
+      from: { kind: "external_user", channel: "shop", peer: "ada" },
+      class: "interactive",
+      mode: "steer",
+      content: [{ type: "text", text: "an order" }],
+      replyTo: null,
+    },
+  });
+  const [taken, waiting, forked] = ["ext:shop:1", "ext:shop:2", "cause:3"];
+  await home.store.commit([letter(taken), letter(forked)]);
+  await home.store.commit([{ do: "take", key, fence: 0, ids: [taken, forked] }]);
+  const entry = (mailId: string): Draft => ({
+    type: "message",
+    timestamp: new Date(home.world.nowMs()).toISOString(),
+    mailId,
+    message: { role: "user", content: "an order", timestamp: 0 },
+  });
+  await home.append(key, [entry(taken), entry(forked)]);
+  await home.store.commit([letter(waiting)]);
+  const fork = namedKey(DEFAULT_AGENT, "fork"); // has the entries too, and took nothing
+  await home.store.commit([
+    opening(fork, home.world.newId(), { copy: { of: key, fromSeq: 1, throughSeq: 3 } }),
+  ]);
+  await home.close();
+  rebuilt(home);
+  await home.reopen();
+  const { posts } = await home.store.commit([letter(taken), letter(waiting), letter(forked)]);
+  assert.deepEqual(
+    posts.map(({ to, repeated }) => [to, repeated]),
+    [
+      [key, true],
+      [key, false],
+      [key, true],
+    ],
+  );
+  await home.close();
+  assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
+});
 
 describe("with the old state at hand", () => {
   test("rebuild lists what waited and is lost, and keeps the old state", async (t) => {
@@ -221,6 +275,22 @@ describe("after a kill", () => {
     assert.deepEqual(await home.read(namedKey(DEFAULT_AGENT, "one")), ["a", "b"]);
   });
 
+  test("rebuild without a state does not take its log for the new one's", async (t) => {
+    const path = join(scratch(t), "home");
+    const program = new Program(t, { home: path, source: TALK });
+    await program.hear();
+    await program.kill();
+    const { state } = pathsIn(path);
+    assert.ok(statSync(`${state}-wal`).size > 0);
+    rmSync(state);
+    await assert.rejects(Home.open(t, path), { code: "damaged" });
+    assert.deepEqual(rebuild(path, 7, () => {}).lost, [NO_STATE]);
+    assert.ok(existsSync(`${state}.before-rebuild-7-wal`));
+    assert.deepEqual((await fsck(path, 0, () => {})).findings, []);
+    const home = await Home.open(t, path);
+    assert.deepEqual(await home.read(namedKey(DEFAULT_AGENT, "one")), ["a", "b"]);
+  });
+
   test("rebuild with a state that is older than the transcripts takes nothing from them", async (t) => {
     const path = join(scratch(t), "home");
     const program = new Program(t, { home: path, source: TALK });
@@ -290,7 +360,7 @@ describe("a transcript that is not as it should be", () => {
       removeDatabases(home);
       const { sessions, lost } = rebuilt(home);
       assert.equal(sessions, Object.keys(KEYS).length);
-      assert.deepEqual([lost.length, lost[0]?.startsWith(file)], [1, true]);
+      assert.deepEqual([lost.length, lost[0], lost[1]?.startsWith(file)], [2, NO_STATE, true]);
       assert.equal(readFileSync(file, "utf8"), `${first}\n`);
     });
   }
@@ -302,7 +372,7 @@ describe("a transcript that is not as it should be", () => {
     await home.close();
     writeFileSync(file, '{"type":"message","id":"torn', { flag: "a" });
     removeDatabases(home);
-    assert.deepEqual(rebuilt(home).lost, []);
+    assert.deepEqual(rebuilt(home).lost, [NO_STATE]);
     await home.reopen();
     await home.append(key, [said("c")]);
     await home.store.checkpoint();

@@ -9,12 +9,13 @@ import { existsSync, linkSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
+import { MAIL_ID_KEPT_MS } from "../limits.ts";
 import { describeKey, parseKey, type SessionKey } from "../routing/key.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { syncDirectory, TranscriptFiles } from "../store/local/files.ts";
 import { takeHome } from "../store/local/owner.ts";
 import { isTranscriptId, pathsIn, type Paths } from "../store/local/paths.ts";
-import { finishIntents, replayJournal } from "../store/local/recover.ts";
+import { finishIntents, journalledIn, replayJournal } from "../store/local/recover.ts";
 import { checkVersion, climb, LADDER, tune } from "../store/local/schema.ts";
 import { Tables } from "../store/local/tables.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
@@ -43,7 +44,7 @@ export function rebuild(home: string, nowMs: number, progress: (done: number) =>
     const found = newestByKey(readAll(paths, lost, progress), lost);
     const fresh = `${paths.state}.rebuilt`;
     for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${fresh}${suffix}`, { force: true });
-    writeRows(fresh, found, lost);
+    writeRows(fresh, found, lost, nowMs);
     const keptAs = swap(paths, fresh, nowMs);
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${paths.search}${suffix}`, { force: true }); // derived: made anew at the next start
     return { sessions: found.length, lost, keptAs };
@@ -90,7 +91,10 @@ const ONLY_STATE_KNOWS =
 
 /** Only where a file lacks them: the transcripts are trusted here, and an old state may be older than they are. */
 function bringLines(old: DatabaseSync, paths: Paths, said: string[]): void {
-  const files = new TranscriptFiles(paths, ({ message }) => said.push(message));
+  const files = new TranscriptFiles(paths, {
+    notify: ({ message }) => said.push(message),
+    journalled: journalledIn(old),
+  });
   try {
     const write = (path: string, offset: number, bytes: Uint8Array): void => {
       if (!has(path, offset, bytes)) files.write(path, offset, bytes);
@@ -180,7 +184,7 @@ function newestByKey(found: readonly Found[], lost: string[]): Found[] {
   return [...newest.values()];
 }
 
-function writeRows(path: string, found: readonly Found[], lost: string[]): void {
+function writeRows(path: string, found: readonly Found[], lost: string[], nowMs: number): void {
   const database = new DatabaseSync(path);
   try {
     tune(database, "write");
@@ -189,8 +193,12 @@ function writeRows(path: string, found: readonly Found[], lost: string[]): void 
     const byId = new Map(found.map((one) => [one.id, one]));
     database.exec("BEGIN IMMEDIATE");
     for (const one of found) {
-      tables.insert(rowFrom(one, lineageOf(one, byId, lost)));
+      const n = tables.insert(rowFrom(one, lineageOf(one, byId, lost)));
       for (const sha256 of one.blobs) tables.nameBlob(sha256, one.id);
+      // So that a late repeat of a letter is known, also after this.
+      for (const [id, takenMs] of one.letters)
+        if (takenMs >= nowMs - MAIL_ID_KEPT_MS || !id.startsWith("ext:"))
+          tables.rememberTaken(id, { n, key: one.key }, takenMs);
     }
     // Followers of the old feed must start over; search reads everything again.
     database.exec("COMMIT");

@@ -64,7 +64,11 @@ export function feedContract(corner: () => Corner, open: Open): void {
       ]);
       assert.deepEqual((await at.feed(again)).changes, [told(b, 0, true), told(b, 0)]);
       const last = await at.now();
-      await at.store.commit([{ do: "delete", key: b, expect: null }, at.opening(b), { do: "delete", key: b, expect: null }]);
+      await at.store.commit([
+        { do: "delete", key: b, expect: null },
+        at.opening(b),
+        { do: "delete", key: b, expect: null },
+      ]);
       assert.deepEqual((await at.feed(last)).changes, [told(b, 0, true)]);
     });
 
@@ -151,9 +155,13 @@ export function feedContract(corner: () => Corner, open: Open): void {
       const at = corner();
       await at.open("a");
       assert.deepEqual((await at.store.changesSince(null)).changes, []);
-      const far = (BigInt(await at.now()) + 1n).toString();
+      const now = await at.now();
+      const [epoch = "", group] = now.split(".");
       for (const cursor of [
-        far,
+        `${epoch}.${Number(group) + 1}`,
+        `${epoch}x.${group}`, // another feed's, say that of a state before it was made anew
+        String(group),
+        `${now} `,
         "",
         " ",
         "x",

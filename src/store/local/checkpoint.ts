@@ -34,6 +34,7 @@ export class Checkpoint {
   #active: Twin = "a";
   #activeBytes = 0;
   #sealed: Sealed | null = null;
+  readonly #vanished = new Set<string>();
   #running: Promise<void> | null = null;
 
   constructor(parts: { database: DatabaseSync; files: TranscriptFiles; notify: (notice: Notice) => void }) {
@@ -91,6 +92,7 @@ export class Checkpoint {
   async #finish({ twins, dirty }: Sealed): Promise<void> {
     await syncAll(dirty.files, (path) => this.#syncFile(path));
     await syncAll(dirty.directories, syncPath);
+    if (this.#vanished.size > 0) return this.#finish({ twins, dirty: this.#broughtBack() });
     this.#empty(twins);
     this.#sealed = null;
     // Readers of the database may hold it up, or a full disk; then the rest is folded back the next time.
@@ -117,11 +119,19 @@ export class Checkpoint {
       await syncPath(path, "data");
     } catch (error) {
       if (!isMissing(error)) throw error;
-      // Erased with its session, or taken away by a stranger; of the second people should hear.
-      if (!this.#files.wasErased(path)) {
-        this.#notify({ what: "missing_bytes", message: `${path} has disappeared`, count: 1 });
-      }
+      // Erased with its session, or taken away by a stranger.
+      if (!this.#files.wasErased(path)) this.#vanished.add(path);
     }
+  }
+
+  /** What a stranger took away is written again while the journal has it: it may be the last copy (P1). */
+  #broughtBack(): Dirty {
+    for (const path of this.#vanished) {
+      this.#notify({ what: "missing_bytes", message: `${path} has disappeared`, count: 1 });
+      this.#files.bringBack(path);
+    }
+    this.#vanished.clear();
+    return this.#files.takeDirty();
   }
 }
 

@@ -10,12 +10,14 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Home, scratch } from "../../../test/fixtures/home.ts";
 import { Program } from "../../../test/fixtures/program.ts";
 import { OPEN_FILES_MAX } from "../../limits.ts";
@@ -209,6 +211,43 @@ describe("a transcript file that was", () => {
     });
   }
 });
+
+describe("a transcript file that disappears before the next checkpoint", () => {
+  test("is written again from the journal", async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("one", "1", "2");
+    const file = await home.file(key);
+    await written(file, (await home.row(key)).transcript.bytes);
+    rmSync(file);
+    await home.store.checkpoint();
+    assert.equal(home.heardOf("missing_bytes").length, 1);
+    await isWhole(home, key, ["1", "2"]);
+  });
+
+  test("is written again from the journal when more is said", async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("one", "1", "2");
+    const file = await home.file(key);
+    await written(file, (await home.row(key)).transcript.bytes);
+    rmSync(file);
+    await home.say(key, "3");
+    await written(file, (await home.row(key)).transcript.bytes);
+    await home.store.checkpoint();
+    await isWhole(home, key, ["1", "2", "3"]);
+  });
+});
+
+async function written(file: string, bytes: number): Promise<void> {
+  while (statSync(file, { throwIfNoEntry: false })?.size !== bytes) await sleep(1);
+}
+
+async function isWhole(home: Home, key: SessionKey, texts: readonly string[]): Promise<void> {
+  await home.reopen();
+  assert.deepEqual(await home.read(key), texts);
+  assert.deepEqual(home.deaths, []);
+  await home.close();
+  assert.deepEqual((await fsck(home.path, home.world.nowMs(), () => {})).findings, []);
+}
 
 async function goesOn(home: Home, key: SessionKey, { hurt, left, more, finding }: Hurt): Promise<void> {
   const file = await home.file(key);

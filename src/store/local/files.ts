@@ -11,6 +11,7 @@
 //   T2. Bytes of a stranger are moved aside before we write over them.
 //   T3. A descriptor that is closed was either never written to, or its path is still in the list to sync.
 //   T4. Lines go into the file that has the name when they are written, not into one that had it before.
+//   T5. What a stranger took away is written again from the journal, as far as that reaches back.
 
 import {
   closeSync,
@@ -36,6 +37,17 @@ export interface Dirty {
   readonly directories: ReadonlySet<string>;
 }
 
+export interface FilesParts {
+  readonly notify: (notice: Notice) => void;
+  /** The lines of a transcript that are in the journal, one after the other. */
+  readonly journalled: (path: string) => readonly FileLines[];
+}
+
+export interface FileLines {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
 /** The file that had the name when it was opened. */
 interface Opened {
   readonly file: number;
@@ -44,15 +56,15 @@ interface Opened {
 
 export class TranscriptFiles {
   readonly #paths: Paths;
-  readonly #notify: (notice: Notice) => void;
+  readonly #parts: FilesParts;
   readonly #open = new Map<string, Opened>(); // in the order of last use
   #files = new Set<string>();
   #directories = new Set<string>();
   #gone = new Set<string>();
 
-  constructor(paths: Paths, notify: (notice: Notice) => void) {
+  constructor(paths: Paths, parts: FilesParts) {
     this.#paths = paths;
-    this.#notify = notify;
+    this.#parts = parts;
   }
 
   /** Throws what the system says, ENOSPC among it; writing the same bytes again is harmless. */
@@ -60,7 +72,7 @@ export class TranscriptFiles {
     const file = this.#descriptor(path);
     const { size } = fstatSync(file);
     if (size > offset) this.#reconcile(path, file, { offset, size, bytes });
-    else if (size < offset) this.#pad(path, file, size, offset);
+    else if (size < offset) this.#restore(path, file, size, offset);
     writeAll(file, bytes, offset);
     this.#files.add(path);
   }
@@ -78,6 +90,13 @@ export class TranscriptFiles {
     this.#directories = new Set();
     this.#gone = new Set();
     return dirty;
+  }
+
+  /** Somebody has taken it away; what the journal has of it is written again. */
+  bringBack(path: string): void {
+    const lines = this.#parts.journalled(path);
+    const [first] = lines;
+    if (first) this.write(path, first.offset, Buffer.concat(lines.map(({ bytes }) => bytes)));
   }
 
   /** The session is gone, and its file goes: nobody has to sync it. */
@@ -174,12 +193,22 @@ export class TranscriptFiles {
     }
     for (const directory of [this.#paths.foreign, this.#paths.home]) syncDirectory(directory);
     const message = `another program wrote ${bytes.length} bytes into ${path} at ${from}; they are in ${aside.path}`;
-    this.#notify({ what: "foreign_bytes", message, count: bytes.length });
+    this.#parts.notify({ what: "foreign_bytes", message, count: bytes.length });
   }
 
-  /** Bytes that were committed are gone. They become one blank line, so that what follows can still be read. */
+  /** Committed bytes are gone. The journal may still have the last of them (T5). */
+  #restore(path: string, file: number, from: number, to: number): void {
+    const kept = this.#parts
+      .journalled(path)
+      .filter(({ offset, bytes }) => offset < to && offset + bytes.length > from);
+    const until = kept[0]?.offset ?? to;
+    if (until > from) this.#pad(path, file, from, until);
+    for (const { offset, bytes } of kept) writeAll(file, bytes, offset);
+  }
+
+  /** What nobody has any more becomes one blank line, so that what follows can still be read. */
   #pad(path: string, file: number, from: number, to: number): void {
-    this.#notify({
+    this.#parts.notify({
       what: "missing_bytes",
       message: `${path} lacks ${to - from} committed bytes at ${from}`,
       count: to - from,

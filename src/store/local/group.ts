@@ -19,6 +19,7 @@ import type { Session } from "../../sessions/session.ts";
 import { encodeHeader, stamp } from "../../transcript/codec.ts";
 import { entryId } from "../../transcript/entry.ts";
 import { titleFrom } from "../../transcript/fold.ts";
+import { feedCursor } from "../cursor.ts";
 import type { Leases } from "../leases.ts";
 import {
   appendedRow,
@@ -85,9 +86,13 @@ export class Group {
 
   /**
    * Inside a transaction that the caller opened and will commit. Throws only what makes the whole group fail.
-   * `groups` is how many the feed has told of; a group that changed no row is not told.
+   * `feed` is where it stands, and how many groups it has told of; a group that changed no row is not told.
    */
-  apply(commits: readonly WireCommit[], twin: Twin, groups: number): Applied {
+  apply(
+    commits: readonly WireCommit[],
+    twin: Twin,
+    feed: { readonly epoch: string; readonly groups: number },
+  ): Applied {
     this.#twin = twin;
     this.#writes = [];
     this.#erased = [];
@@ -97,7 +102,7 @@ export class Group {
     const made = this.#together(commits);
     this.#rows.flush();
     const changed = [...this.#changed.values()];
-    const cursor = String(changed.length > 0 ? groups + 1 : groups);
+    const cursor = feedCursor(feed.epoch, changed.length > 0 ? feed.groups + 1 : feed.groups);
     const results = made.map(([id, one]) => [id, "code" in one ? one : { cursor, ...one }] as const);
     return { results, writes: this.#writes, erased: this.#erased, named: this.#named, changed };
   }

@@ -190,10 +190,17 @@ export class LocalStore implements S.Store {
   }
 
   #hearSearch(message: FromSearch): void {
-    if (message !== "caught up") return this.#search.settle(message.id, message.answer);
-    const again = this.#searching === "and again";
-    this.#searching = "no";
-    if (again) this.#letSearchLook();
+    switch (message.say) {
+      case "answer":
+        return this.#search.settle(message.id, message.answer);
+      case "trouble":
+        return this.#parts.log.warn({ what: "search" }, message.message);
+      case "caught up": {
+        const again = this.#searching === "and again";
+        this.#searching = "no";
+        if (again) this.#letSearchLook();
+      }
+    }
   }
 
   /** M2. Also while it is being closed: whoever waits for that must hear of it too. */

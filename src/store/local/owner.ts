@@ -76,7 +76,8 @@ function lookAt({ home, owner }: Paths): string | null {
     mkdirSync(home, { recursive: true, mode: 0o700 });
     // The name of a new home, and those of new directories above it, must survive a power cut too. Whether this
     // process made them or one that crashed right after it: the owner's file comes later, so without it they are new.
-    if (!existsSync(owner)) for (let at = home; dirname(at) !== at; at = dirname(at)) syncIfAllowed(dirname(at));
+    if (!existsSync(owner))
+      for (let at = home; dirname(at) !== at; at = dirname(at)) syncIfAllowed(dirname(at));
     return judgeFilesystem(statfsSync(home).type, home);
   } catch (error) {
     throw asHomeFault(error, home);

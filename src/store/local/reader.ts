@@ -10,14 +10,14 @@ import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
-import { cursorTo, groupFrom, limitOf, placeFrom } from "../cursor.ts";
+import { cursorTo, feedCursor, groupFrom, limitOf, placeFrom } from "../cursor.ts";
 import type { Changed, Page, PageOf, Range, SessionQuery } from "../store.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
 import { listSessions } from "./list.ts";
 import { isDamaged } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
-import { tune } from "./schema.ts";
+import { epochOf, tune } from "./schema.ts";
 import { snapshot } from "./spliced.ts";
 
 /** Groups of the feed in one answer. */
@@ -55,11 +55,13 @@ export interface FromReader {
 class Reader {
   readonly #paths: Paths;
   readonly #database: DatabaseSync;
+  readonly #epoch: string;
 
   constructor(home: string) {
     this.#paths = pathsIn(home);
     this.#database = new DatabaseSync(this.#paths.state);
     tune(this.#database, "read");
+    this.#epoch = epochOf(this.#database);
   }
 
   answer(message: ToReader): FromReader["answer"] {
@@ -140,8 +142,8 @@ class Reader {
   #feed(cursor: string | null): Questions["feed"]["answer"] {
     const ends = this.#database.prepare("SELECT min(n) AS low, max(n) AS high FROM feed").get();
     const high = Number(ends?.["high"] ?? 0);
-    if (cursor === null) return { changes: [], cursor: String(high) };
-    const seen = groupFrom(cursor);
+    if (cursor === null) return { changes: [], cursor: feedCursor(this.#epoch, high) };
+    const seen = groupFrom(cursor, this.#epoch);
     const low = Number(ends?.["low"] ?? 1);
     if (seen < low - 1 || seen > high)
       throw new Fault("cursor_expired", "the feed does not reach back that far");
@@ -149,7 +151,7 @@ class Reader {
       .prepare("SELECT n, body FROM feed WHERE n > ? ORDER BY n LIMIT ?")
       .all(seen, FEED_GROUPS_PER_PAGE);
     const changes = groups.flatMap((group) => JSON.parse(String(group["body"])) as Changed[]);
-    return { changes, cursor: String(groups.at(-1)?.["n"] ?? seen) };
+    return { changes, cursor: feedCursor(this.#epoch, Number(groups.at(-1)?.["n"] ?? seen)) };
   }
 
   #page<Row>(

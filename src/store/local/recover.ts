@@ -4,10 +4,10 @@
 //   V1. Running it twice, or being cut off in the middle and running it again, gives the same.
 
 import { rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
-import { syncDirectory, isMissing, type TranscriptFiles } from "./files.ts";
+import { syncDirectory, isMissing, type FilesParts, type TranscriptFiles } from "./files.ts";
 import { blobPath, transcriptPath, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
 import type { Intent } from "./tables.ts";
@@ -47,6 +47,19 @@ export function replayJournal(
     files.doubt(path);
   }
   return sessions.length;
+}
+
+/** The lines that the journal has of one transcript, by the path of its file. */
+export function journalledIn(database: DatabaseSync): FilesParts["journalled"] {
+  const lines = database.prepare(
+    `WITH mine AS (SELECT n FROM sessions WHERE transcript = ?)
+     SELECT offset, lines FROM journal_a WHERE session = (SELECT n FROM mine)
+     UNION ALL SELECT offset, lines FROM journal_b WHERE session = (SELECT n FROM mine) ORDER BY offset`,
+  );
+  return (path) =>
+    lines
+      .all(basename(path, ".jsonl"))
+      .map((row) => ({ offset: Number(row["offset"]), bytes: row["lines"] as Uint8Array }));
 }
 
 /** Does what commits decided and a crash cut off. `held` are blobs that were just put and have no entry yet. */

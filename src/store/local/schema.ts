@@ -80,6 +80,10 @@ const VERSION_1 = `
   CREATE TABLE intents (n INTEGER PRIMARY KEY, body TEXT NOT NULL);
 
   CREATE TABLE feed (n INTEGER PRIMARY KEY, body TEXT NOT NULL);
+
+  -- Which feed it is. A state that was made anew, or restored from a backup, counts its groups anew too.
+  CREATE TABLE epoch (id TEXT NOT NULL);
+  INSERT INTO epoch (id) VALUES (lower(hex(randomblob(8))));
 `;
 
 /** Step i lifts version i to version i + 1. A released step is never edited; a new shape is a new step. */
@@ -183,6 +187,10 @@ function hasTranscripts(paths: Paths): boolean {
 export function versionOf(database: DatabaseSync): number {
   const row = database.prepare("PRAGMA user_version").get();
   return Number(row?.["user_version"] ?? 0);
+}
+
+export function epochOf(database: DatabaseSync): string {
+  return String(database.prepare("SELECT id FROM epoch").get()?.["id"]);
 }
 
 /** The name of a copy only has to be new; SQLite's own clock will do, and nothing depends on it. */

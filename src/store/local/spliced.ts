@@ -23,6 +23,11 @@ export class SplicedSource implements Source {
     this.size = boundary + journal.length;
   }
 
+  /** Bytes of it were committed, and there is no file. */
+  get isMissing(): boolean {
+    return this.#boundary > 0 && this.#file === null;
+  }
+
   read(at: number, length: number): Buffer {
     const end = Math.min(this.size, at + length);
     if (end <= at) return Buffer.alloc(0);
@@ -49,6 +54,14 @@ export interface Snapshot {
 
 /** Row and journal in one read transaction, so that they speak of the same moment. Null: no such transcript. */
 export function snapshot(database: DatabaseSync, paths: Paths, transcript: string): Snapshot | null {
+  const taken = snapshotNow(database, paths, transcript);
+  if (taken === null || !taken.source.isMissing) return taken;
+  // Its file is not there. If its row is not either by now, it has been deleted while we looked.
+  const again = database.prepare("SELECT 1 FROM sessions WHERE transcript = ?").get(transcript);
+  return again === undefined ? null : taken;
+}
+
+function snapshotNow(database: DatabaseSync, paths: Paths, transcript: string): Snapshot | null {
   database.exec("BEGIN");
   try {
     const found = database.prepare(`SELECT n, ${ROW} FROM sessions WHERE transcript = ?`).get(transcript);

@@ -168,6 +168,15 @@ export class Tables {
     return Number(this.#mailTake.run(atMs, n, id, row.key).changes) === 1;
   }
 
+  /** A letter that is known only because an entry says that it was taken. */
+  rememberTaken(id: string, by: { readonly n: number; readonly key: SessionKey }, takenMs: number): void {
+    this.#database
+      .prepare(
+        "INSERT OR IGNORE INTO mail (id, recipient, others, capped, posted_ms, taken_ms, taken_by) VALUES (?,?,'[]',0,?,?,?)",
+      )
+      .run(id, by.key, takenMs, takenMs, by.n);
+  }
+
   forward(id: string, to: SessionKey, others: readonly SessionKey[]): void {
     this.#mailForward.run(to, JSON.stringify(others), id);
   }

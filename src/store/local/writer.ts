@@ -26,9 +26,9 @@ import { Group, type Applied } from "./group.ts";
 import { HeldBlobs } from "./held.ts";
 import { isDamaged } from "./owner.ts";
 import { pathsIn } from "./paths.ts";
-import { finishIntents, replayJournal } from "./recover.ts";
+import { finishIntents, journalledIn, replayJournal } from "./recover.ts";
 import { Rows } from "./rows.ts";
-import { openState } from "./schema.ts";
+import { epochOf, openState } from "./schema.ts";
 import { Sweep } from "./sweep.ts";
 import { Tables } from "./tables.ts";
 import { Unwritten } from "./unwritten.ts";
@@ -65,6 +65,7 @@ class Writer {
   #toldFull = false;
   #scheduled = false;
   #dead = false;
+  readonly #epoch: string;
   #groups: number;
   #lastAtMs = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -79,13 +80,15 @@ class Writer {
     this.#walPages = database.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#feed = database.prepare("INSERT INTO feed (n, body) VALUES (?,?)");
     const notify = (notice: Notice): void => this.#say({ say: "notice", notice });
-    this.#files = new TranscriptFiles(this.#paths, notify);
+    const journalled = journalledIn(database);
+    this.#files = new TranscriptFiles(this.#paths, { notify, journalled });
     this.#checkpoint = new Checkpoint({ database, files: this.#files, notify });
     this.#sweep = new Sweep(database);
     const tables = new Tables(database);
     this.#rows = new Rows(tables);
     this.#claims = new Claims({ database, rows: this.#rows, leases: this.#leases });
     this.#group = new Group({ database, tables, rows: this.#rows, leases: this.#leases, paths: this.#paths });
+    this.#epoch = epochOf(database);
     this.#groups = Number(database.prepare("SELECT max(n) AS n FROM feed").get()?.["n"] ?? 0);
   }
 
@@ -147,7 +150,8 @@ class Writer {
   #transact(commits: readonly WireCommit[]): Applied | null {
     try {
       this.#database.exec("BEGIN IMMEDIATE");
-      const applied = this.#group.apply(commits, this.#checkpoint.active, this.#groups);
+      const feed = { epoch: this.#epoch, groups: this.#groups };
+      const applied = this.#group.apply(commits, this.#checkpoint.active, feed);
       if (applied.changed.length > 0) this.#feed.run(this.#groups + 1, JSON.stringify(applied.changed));
       this.#database.exec("COMMIT");
       if (applied.changed.length > 0) this.#groups += 1;
