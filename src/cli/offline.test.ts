@@ -117,11 +117,13 @@ test("rebuild says what it restored and what is lost", async (t) => {
   assert.ok(existsSync(result.keptAs));
   rmSync(home.paths.state);
   const people = run("rebuild", "--home", home.path);
-  assert.deepEqual(people, {
-    exit: 0,
-    stdout: `${sessions} sessions restored from their transcripts\n`,
-    stderr: "",
-  });
+  assert.deepEqual([people.exit, people.stderr], [0, ""]);
+  assert.match(
+    people.stdout,
+    new RegExp(
+      `^not restored: there is no old state: .*\n${sessions} sessions restored from their transcripts\n$`,
+    ),
+  );
 });
 
 test("backup says what it copied; a directory that is not empty is refused with 73", async (t) => {
@@ -136,6 +138,16 @@ test("backup says what it copied; a directory that is not empty is refused with 
   const machines = run("backup", "--home", home.path, "--to", to, "--json");
   const answer = json(machines) as { ok: boolean; error: { code: string } };
   assert.deepEqual([machines.exit, answer.ok, answer.error.code], [73, false, "exists"]);
+});
+
+test("a backup of a damaged home is made, names what is damaged, and exits with 1", async (t) => {
+  const home = await filledHome(t);
+  await home.reopen();
+  rmSync(await home.file(KEYS.main));
+  await home.close();
+  const people = run("backup", "--home", home.path, "--to", join(scratch(t), "copy"));
+  assert.equal(people.exit, 1);
+  assert.match(people.stdout, /^damaged in the home, and so in the copy \(see fsck\): agent:main:main\n/);
 });
 
 test("what the disk refuses is the disk's fault, not the caller's: 74", async (t) => {

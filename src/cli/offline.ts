@@ -57,7 +57,7 @@ async function answer(command: string, home: string, to: string | undefined): Pr
       return {
         json: done,
         lines: [...skipped, ...damaged, `${done.sessions} sessions and ${done.blobs} blobs copied to ${to}`],
-        exit: 0,
+        exit: damaged.length === 0 ? 0 : 1,
       };
     }
     default:

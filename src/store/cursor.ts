@@ -26,6 +26,12 @@ export function placeFrom<Like extends readonly Part[]>(
   return parts as unknown as Like;
 }
 
+/** A cursor of a list by title stands within the prefix that the list was asked for. */
+export function checkWithin(place: readonly [title: Part, n: number] | null, prefix: string): void {
+  if (place !== null && !String(place[0]).startsWith(prefix))
+    throw new Fault("bad_input", "the cursor is of another list");
+}
+
 /** How many rows a page has at most, whatever was asked for. */
 export function limitOf(page: PageOf, otherwise = 100): number {
   const asked = Math.trunc(page.limit ?? otherwise);

@@ -8,7 +8,7 @@
 
 import { createHash } from "node:crypto";
 import { Fault } from "../base/fault.ts";
-import { LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
+import { ID_CHARS_MAX, LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { describeKey, type SessionKey } from "../routing/key.ts";
 import type { Session, Settings, Usage } from "../sessions/session.ts";
@@ -241,9 +241,11 @@ export function checkChange(change: Change): void {
       checkId(change.timer.id);
       if (!Number.isSafeInteger(change.timer.dueAtMs))
         throw new Fault("bad_input", `a timer is due at a whole millisecond, not ${change.timer.dueAtMs}`);
+      checkSize(`timer ${change.timer.id}`, change.timer.body);
       break;
     case "send":
       checkId(change.outgoing.id);
+      checkSize(`answer ${change.outgoing.id}`, change.outgoing.content);
       break;
     default:
   }
@@ -251,8 +253,20 @@ export function checkChange(change: Change): void {
 
 /** Half a character has no bytes of its own, so two such ids could become one. */
 function checkId(id: string): void {
-  if (id === "" || !id.isWellFormed())
-    throw new Fault("bad_input", `not an id: ${JSON.stringify(id.slice(0, 80))}`);
+  if (id === "" || id.length > ID_CHARS_MAX || !id.isWellFormed())
+    throw new Fault(
+      "bad_input",
+      `an id has 1 to ${ID_CHARS_MAX} characters, all of them whole: ${JSON.stringify(id.slice(0, 80))}`,
+    );
+}
+
+/** What waits is read whole, so it has the bound of a letter. */
+function checkSize(what: string, content: unknown): void {
+  if (Buffer.byteLength(JSON.stringify(content) ?? "") > LETTER_BYTES_MAX)
+    throw new Fault(
+      "bad_input",
+      `${what} is larger than ${LETTER_BYTES_MAX} bytes; put the large part into a blob`,
+    );
 }
 
 function checkSettings(settings: Partial<Settings>): void {

@@ -35,6 +35,49 @@ test("the copy of a home at rest is equal to it in everything", async (t) => {
   assert.notDeepEqual(await copy.read(KEYS.main), await home.read(KEYS.main));
 });
 
+test("a copy has the pictures of letters that wait, and what other programs had left in transcripts", async (t) => {
+  const home = await Home.open(t);
+  const key = await home.talk("one", "1");
+  const picture = await home.store.putBlob(Buffer.from("a picture"));
+  const content = [{ type: "text", text: "see", blob: picture }] as const;
+  const from = { kind: "internal_system", cause: "test" } as const;
+  const letter = {
+    id: "cause:x",
+    from,
+    class: "background",
+    mode: "followup",
+    content,
+    replyTo: null,
+  } as const;
+  await home.store.commit([{ do: "post", to: [key], letter }]);
+  await home.store.checkpoint();
+  writeFileSync(await home.file(key), "theirs\n", { flag: "a" });
+  await home.say(key, "2");
+  await home.close();
+  const foreign = readdirSync(home.paths.foreign);
+  assert.equal(foreign.length, 1);
+  const to = join(scratch(t), "copy");
+  assert.equal(backup(home.path, to, () => {}).blobs, 1);
+  await isSound(to);
+  const copy = await Home.open(t, to);
+  assert.deepEqual(readdirSync(copy.paths.foreign), foreign);
+  const bytes = await copy.store.readBlob(picture.sha256, { from: 0, bytes: picture.bytes });
+  assert.equal(Buffer.from(bytes ?? []).toString(), "a picture");
+});
+
+test("whoever followed the feed of a home starts over with that of the copy", async (t) => {
+  const home = await Home.open(t);
+  await home.talk("one", "1");
+  const { cursor } = await home.store.changesSince(null);
+  await home.close();
+  const to = join(scratch(t), "copy");
+  backup(home.path, to, () => {});
+  const copy = await Home.open(t, to);
+  await assert.rejects(copy.store.changesSince(cursor), { code: "cursor_expired" });
+  await home.reopen();
+  assert.deepEqual(await home.store.changesSince(cursor), { changes: [], cursor });
+});
+
 async function everything(home: Home): Promise<unknown> {
   const rows = await rowsOf(home.store);
   const sessions = [];

@@ -16,12 +16,12 @@ import {
   openSync,
   readdirSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
 import { isMissing, syncDirectory } from "../store/local/files.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
-import { finishIntents } from "../store/local/recover.ts";
+import { finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
 import { checkVersion } from "../store/local/schema.ts";
 import { Tables, type Numbered } from "../store/local/tables.ts";
@@ -60,6 +60,7 @@ export function backup(home: string, to: string, progress: (done: number) => voi
     try {
       const copying = { from, target, copy, blobs: new Set<string>(), touched };
       const copied = copySessions(live, copying, progress);
+      copyTheRest(copying);
       beginFeedAnew(copy);
       for (const directory of touched) syncDirectory(directory);
       // Counted last: what was copied for a session that then turned out to be gone is gone too.
@@ -67,7 +68,8 @@ export function backup(home: string, to: string, progress: (done: number) => voi
         .prepare("SELECT sha256 FROM blobs")
         .all()
         .map(({ sha256 }) => String(sha256));
-      return { ...copied, blobs: copying.blobs.intersection(new Set(named)).size };
+      const kept = new Set(named).union(namedInWaiting(copy));
+      return { ...copied, blobs: copying.blobs.intersection(kept).size };
     } finally {
       copy.close();
     }
@@ -104,6 +106,17 @@ function copySessions(
   }
   finishIntents(copy, target, () => false); // what had been copied of them
   return { sessions: rows.length - skipped.length, skipped, damaged };
+}
+
+/** What no transcript names: pictures in letters and answers that wait, and what other programs had left. */
+function copyTheRest({ from, target, copy, blobs, touched }: Copying): void {
+  for (const sha256 of namedInWaiting(copy)) {
+    if (!blobs.has(sha256) && copyPrefix(blobPath(from, sha256), blobPath(target, sha256), null, touched))
+      blobs.add(sha256);
+  }
+  if (!existsSync(from.foreign)) return;
+  for (const name of readdirSync(from.foreign))
+    copyPrefix(join(from.foreign, name), join(target.foreign, name), null, touched);
 }
 
 /** Its transcript, then at once what that names. False: not all of it is there any more. */

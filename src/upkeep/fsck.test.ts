@@ -107,8 +107,15 @@ const WRONGS: readonly Wrong[] = [
   },
   {
     what: "another title",
-    hurt: sql(`UPDATE sessions SET body = json_set(body, '$.title', 'x') WHERE key = '${KEYS.main}'`),
+    hurt: sql(
+      `UPDATE sessions SET title = 'x', body = json_set(body, '$.title', 'x') WHERE key = '${KEYS.silent}'`,
+    ),
     finding: inFile(/title: .*the row "x"/),
+  },
+  {
+    what: "a column that is not what the record says",
+    hurt: sql(`UPDATE sessions SET ready = 1 WHERE key = '${KEYS.main}'`),
+    finding: inState(/agent:main:main: column ready is 1, by the record 0/),
   },
   {
     what: "a row under another key than the file says",

@@ -11,7 +11,7 @@ import type { Session } from "../sessions/session.ts";
 import { hashOf } from "../store/local/blobs.ts";
 import { isDamaged, takeHome } from "../store/local/owner.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
-import { ROW, unpackRow } from "../store/local/row.ts";
+import { COLUMNS, columnsOf, ROW, unpackRow } from "../store/local/row.ts";
 import { asDamaged, checkVersion, tune } from "../store/local/schema.ts";
 import { snapshot } from "../store/local/spliced.ts";
 import { foldTranscript, type Folded } from "./folded.ts";
@@ -68,10 +68,12 @@ async function check(
   const known = new Set<string>();
   const named = new Map<string, string>();
   let sessions = 0;
-  for (const found of database.prepare(`SELECT ${ROW} FROM sessions ORDER BY n`).all()) {
+  for (const found of database
+    .prepare(`SELECT ${ROW}, ${COLUMNS.join(", ")} FROM sessions ORDER BY n`)
+    .all()) {
     const row = unpackRow(found);
     known.add(row.transcript.id);
-    findings.push(...checkSession(database, paths, row, named));
+    findings.push(...checkColumns(paths.state, row, found), ...checkSession(database, paths, row, named));
     sessions += 1;
     progress(sessions);
   }
@@ -82,6 +84,21 @@ async function check(
   findings.push(...checkReferences(database, paths.state));
   for (const [sha256, by] of named) findings.push(...(await checkBlob(paths, sha256, by)));
   return sessions;
+}
+
+/** Lists and claims go by the columns: one that says something else than the record hides the session from them. */
+function checkColumns(where: string, row: Session, found: Record<string, unknown>): Finding[] {
+  const right = columnsOf(row);
+  return COLUMNS.flatMap((name, at) =>
+    found[name] === right[at]
+      ? []
+      : [
+          damage(
+            where,
+            `${row.key}: column ${name} is ${String(found[name])}, by the record ${String(right[at])}`,
+          ),
+        ],
+  );
 }
 
 function checkSession(
@@ -119,7 +136,7 @@ function checkLength(where: string, row: Session, size: number): Finding[] {
     findings.push(
       note(
         where,
-        `another program added ${real - row.transcript.bytes} bytes; the next start or entry moves them to foreign/`,
+        `another program added ${real - row.transcript.bytes} bytes; the next entry moves them to foreign/`,
       ),
     );
   }

@@ -128,6 +128,26 @@ export function appendContract(corner: () => Corner): void {
       assert.deepEqual(await at.seqs(key, { from: "context" }), [5]);
     });
 
+    test("whoever compacts, or goes back to before the context, says where it starts now", async () => {
+      const at = corner();
+      const key = await at.talk("a", ["1", "2", "3"]);
+      const [, second] = await at.entries(key, { since: 0 });
+      assert(second);
+      const compaction: Draft = {
+        type: "compaction",
+        timestamp: "2026-01-01T00:00:00.000Z",
+        summary: "so far",
+        firstKeptEntryId: second.id,
+        tokensBefore: 1,
+      };
+      await withoutTrace(at, "bad_input", [await at.appending(key, [said("x"), compaction])]);
+      await at.append(key, [compaction], { contextSeq: 3 });
+      const rewindTo = { id: second.id, seq: second.seq };
+      await withoutTrace(at, "bad_input", [await at.appending(key, [said("x")], { rewindTo })]);
+      await at.append(key, [said("4")], { rewindTo, contextSeq: 1 });
+      assert.deepEqual(await at.seqs(key, { from: "context" }), [1, 2, 5]);
+    });
+
     test("a rewind goes on from an older entry; what it leaves is off the path, and still there", async () => {
       const at = corner();
       const key = await at.talk("a", ["1", "2", "3", "4"]);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { BLOB_HELD_MS } from "../../limits.ts";
+import type { Letter } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { BlobName } from "../../transcript/entry.ts";
 import { named, refused, said, type Corner } from "./corner.ts";
@@ -117,6 +118,28 @@ export function blobContract(corner: () => Corner): void {
       at.world.pass(BLOB_HELD_MS);
       await remove(at, third);
       assert.equal(await there(at, blob), false);
+    });
+
+    test("what a letter or an answer names stays while it waits, whoever is deleted", async () => {
+      const at = corner();
+      const [first, second] = [await at.open("a"), await at.open("b")];
+      const [inLetter, inAnswer, inNothing] = await put(at, ["letter", "answer", "nothing"]);
+      await at.append(first, [named(inLetter), named(inAnswer), named(inNothing)]);
+      const content = (blob: BlobName): Letter["content"] => [{ type: "text", text: "see", blob }];
+      const letter = await at.post(second, "x", { content: content(inLetter) });
+      const answer = at.sending("y", second);
+      await at.store.commit([{ ...answer, outgoing: { ...answer.outgoing, content: content(inAnswer) } }]);
+      await remove(at, first);
+      assert.deepEqual(await Promise.all([inLetter, inAnswer, inNothing].map((blob) => there(at, blob))), [
+        true,
+        true,
+        false,
+      ]);
+      await at.store.commit([
+        { do: "take", key: second, fence: 0, ids: [letter.id] },
+        await at.appending(second, [named(inLetter)]),
+      ]);
+      assert.ok(await there(at, inLetter));
     });
 
     test("a commit that is refused names nothing and removes nothing", async () => {

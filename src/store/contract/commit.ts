@@ -130,6 +130,10 @@ export function commitContract(corner: () => Corner): void {
         { do: "charge", key, usage: { input: Number.NaN } },
         { do: "setTimer", timer: at.timer("t", key, { dueAtMs: 2 ** 60 }), expectDueAtMs: null },
         { do: "setTimer", timer: at.timer("t", key, { id: "" }), expectDueAtMs: null },
+        { do: "setTimer", timer: at.timer("t", key, { id: "x".repeat(513) }), expectDueAtMs: null },
+        { do: "setTimer", timer: at.timer("t", key, { body: large }), expectDueAtMs: null },
+        { do: "send", outgoing: { ...at.sending("x", key).outgoing, ...large } },
+        { do: "send", outgoing: { ...at.sending("x", key).outgoing, id: "x".repeat(513) } },
       ];
       const stale: Change = { do: "clearTimer", id: at.id("none"), expectDueAtMs: 1 };
       for (const change of wrong) await withoutTrace(at, "bad_input", [stale, change]);

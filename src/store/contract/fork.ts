@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Fault } from "../../base/fault.ts";
 import { READ_ENTRIES_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import { unstamped, type Draft } from "../../transcript/entry.ts";
@@ -132,6 +133,37 @@ export function forkContract(corner: () => Corner): void {
       const entries = await at.entries(fork, { from: 1 });
       assert.equal(entries.length, count);
       assert.deepEqual(entries.at(-1)?.seq, count);
+    });
+
+    test("a fork of a session that is deleted and opened anew meanwhile is whole, or is refused", async () => {
+      const at = corner();
+      const source = at.key("source");
+      for (let turn = 0; turn < 40; turn += 1) {
+        const blob = await at.store.putBlob(Buffer.from(at.id(`blob ${turn}`)));
+        const content = [{ type: "text", text: "see", blob }] as const;
+        const entry: Draft = {
+          type: "message",
+          timestamp: "2026-01-01T00:00:00.000Z",
+          message: { role: "user", content, timestamp: 0 },
+        };
+        await at.store.commit([at.opening(source)]);
+        await at.append(source, [entry]);
+        const forking = copy(at, `fork ${turn}`, { of: source, fromSeq: 1, throughSeq: 1 }).then(
+          (fork) => fork,
+          (error: unknown) => (error instanceof Fault ? error : Promise.reject(error)),
+        );
+        for (let wait = 0; wait < turn % 8; wait += 1) await new Promise(setImmediate);
+        await at.store.commit([{ do: "delete", key: source, expect: null }, at.opening(source)]);
+        const fork = await forking;
+        await at.sweep();
+        await at.store.commit([{ do: "delete", key: source, expect: null }]);
+        if (fork instanceof Fault) {
+          assert.ok(["stale_writer", "not_found"].includes(fork.code), fork.message);
+          continue;
+        }
+        assert.deepEqual(await at.seqs(fork, { from: 1 }), [1]);
+        assert.notEqual(await at.store.readBlob(blob.sha256, { from: 0, bytes: 1 }), null);
+      }
     });
 
     test("a child may begin with a copy", async () => {

@@ -131,6 +131,24 @@ describe("a full disk", { skip: cannotMount() }, () => {
     await isSound(home);
   });
 
+  test("that refuses a deletion leaves the owner its lease", async (t) => {
+    const disk = join(scratch(t), "disk");
+    const makeRoom = smallDisk(t, disk, 3 * 1024);
+    const home = await Home.open(t, join(disk, "home"));
+    const key = await home.talk("owned", "first");
+    await home.store.commit([{ do: "run", key, fence: 0, state: { kind: "queued", sinceMs: 1 } }]);
+    const claims = await home.store.claim("one", 60_000, 1);
+    await fill(home, await openSome(home));
+    const deleted = home.store.commit([{ do: "delete", key, expect: null }]);
+    await assert.rejects(deleted, { code: "disk_full" });
+    assert.deepEqual(await home.store.renew(claims, 60_000), claims);
+    makeRoom();
+    const append = appending(key, 1, [said("second")]);
+    await assert.rejects(home.store.commit([append]), { code: "stale_writer" });
+    await home.store.commit([{ ...append, fence: claims[0]?.fence ?? 0 }]);
+    await isSound(home);
+  });
+
   test("can be closed; it is not opened again before there is room, and then everything is there", async (t) => {
     const path = join(scratch(t), "home");
     const makeRoom = smallDisk(t, join(path, "agents"), 512);

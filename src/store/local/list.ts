@@ -2,10 +2,9 @@
 // no more than PAGE_SCAN_ROWS_MAX rows are looked at, so a rare combination comes in short pages instead of late.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { Fault } from "../../base/fault.ts";
 import { PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
 import type { Session } from "../../sessions/session.ts";
-import { cursorTo, limitOf, placeFrom } from "../cursor.ts";
+import { checkWithin, cursorTo, limitOf, placeFrom } from "../cursor.ts";
 import type { Page, SessionQuery } from "../store.ts";
 import { ROW, unpackRow } from "./row.ts";
 
@@ -49,8 +48,7 @@ function byTitle(database: DatabaseSync, query: SessionQuery, { limit, place }: 
   const prefix = (query.titlePrefix ?? "").toLowerCase();
   // A cursor of this list stands within the prefix, and is then the narrower bound: with both, SQLite would take
   // the prefix and walk from there.
-  if (place !== null && !String(place[0]).startsWith(prefix))
-    throw new Fault("bad_input", "the cursor is of another list");
+  checkWithin(place, prefix);
   const sure = place === null ? ["title >= ?", "title < ?"] : ["title < ?"];
   const values = place === null ? [prefix, `${prefix}\u{10ffff}`] : [`${prefix}\u{10ffff}`];
   const several = EXACT.some((name) => query[name] !== undefined) || query.updatedSinceMs !== undefined;

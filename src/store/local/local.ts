@@ -14,7 +14,7 @@
 import { Fault, type FaultWords, faultFrom } from "../../base/fault.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
-import { WAITING_BYTES_MAX } from "../../limits.ts";
+import { COMMIT_BYTES_MAX, WAITING_BYTES_MAX } from "../../limits.ts";
 import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -41,6 +41,7 @@ import {
   type WireChange,
   type WireCommit,
   type WriterAnswer,
+  tooLarge,
   type WriterAsk,
 } from "./wire.ts";
 
@@ -131,6 +132,7 @@ export class LocalStore implements S.Store {
   #enqueue(changes: readonly WireChange[]): Promise<S.Receipt> {
     if (this.#ended) return Promise.reject(this.#ended);
     const bytes = changes.reduce((sum, change) => sum + bytesOf(change), 0);
+    if (bytes > COMMIT_BYTES_MAX) return Promise.reject(tooLarge(bytes));
     if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) {
       return Promise.reject(
         new Fault("overloaded", `${this.#waitingBytes} bytes of commits wait for the disk already`),

@@ -87,11 +87,22 @@ function erase(
     "SELECT sha256 FROM blobs AS mine WHERE transcript = ?1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE sha256 = mine.sha256 AND transcript <> ?1)",
   );
   const blobs = only.all(intent.transcript).map(({ sha256 }) => String(sha256));
+  const waiting = blobs.length === 0 ? new Set() : namedInWaiting(database);
+  const orphaned = blobs.filter((sha256) => !isHeld(sha256) && !waiting.has(sha256));
   removeDurably([
     transcriptPath(paths, intent.agent, intent.transcript),
-    ...blobs.filter((sha256) => !isHeld(sha256)).map((sha256) => blobPath(paths, sha256)),
+    ...orphaned.map((sha256) => blobPath(paths, sha256)),
   ]);
   database.prepare("DELETE FROM blobs WHERE transcript = ?").run(intent.transcript);
+}
+
+/** Blobs that letters and answers name which wait. Sixty-four hexadecimal digits in them may mean something else: then too much is kept. */
+export function namedInWaiting(database: DatabaseSync): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (const sql of ["SELECT body FROM mail WHERE taken_ms IS NULL", "SELECT body FROM outbox"])
+    for (const { body } of database.prepare(sql).iterate())
+      for (const [sha256] of String(body).matchAll(/\b[0-9a-f]{64}\b/g)) named.add(sha256);
+  return named;
 }
 
 /** Removing what is not there is fine: a crash may have come after the removal. */

@@ -9,6 +9,9 @@ import { DEFAULT_SETTINGS, hasWork, NO_USAGE, shownTitle } from "../rules.ts";
 export const ROW = "key, transcript, agent, kind, parent, body";
 
 /** The columns that can change. */
+export const COLUMNS = ["state", "label", "title", "fresh", "ready"] as const;
+
+/** What they say, in the order of COLUMNS. */
 export function columnsOf(row: Session): readonly (string | number | null)[] {
   return [
     row.state.kind,

@@ -24,6 +24,7 @@ export class Thread<To, From> {
       name: `sessiond-${name}`,
       workerData: { port: port2, home },
       transferList: [port2],
+      execArgv: [], // Options of the program, such as how its own text is to be read, are not for this file.
     });
     this.#worker.on("error", (error) =>
       this.#end(new Fault("disk_failed", `the ${name} thread died: ${error.message}`), parts.died),

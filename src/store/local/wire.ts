@@ -16,6 +16,7 @@ export interface Lines {
   readonly drafts: readonly (EncodedDraft & { readonly id: string | null })[]; // null: the writer makes one
   readonly opening: string | null; // see openingOf
   readonly blobs: readonly string[];
+  readonly bytes: number; // at least so many
 }
 
 export type WireChange =
@@ -136,8 +137,11 @@ export function encodeChange(change: Change, { copied, readOf, missing }: Looked
 export function bytesOf(change: WireChange): number {
   const lines =
     change.do === "append" ? change.lines : change.do === "open" ? (change.copy?.lines ?? null) : null;
-  if (lines === null) return change.do === "post" ? change.body.length : 128;
-  return lines.drafts.reduce((sum, draft) => sum + draft.rest.length + 128, 0);
+  return lines?.bytes ?? (change.do === "post" ? change.body.length : 0) + STAMP_BYTES;
+}
+
+export function tooLarge(bytes: number): Fault {
+  return new Fault("bad_input", `${bytes} bytes in one commit, at most ${COMMIT_BYTES_MAX}`);
 }
 
 /** What the writer puts before a draft: its names, its number and two ids. A line has to be readable with it. */
@@ -151,10 +155,10 @@ function encodeLines(fresh: readonly { readonly id: string | null; readonly draf
     chars * 3 <= COMMIT_BYTES_MAX
       ? chars
       : drafts.reduce((sum, draft) => sum + Buffer.byteLength(draft.rest) + STAMP_BYTES, 0);
-  if (bytes > COMMIT_BYTES_MAX)
-    throw new Fault("bad_input", `${bytes} bytes in one commit, at most ${COMMIT_BYTES_MAX}`);
+  if (bytes > COMMIT_BYTES_MAX) throw tooLarge(bytes); // One line of it could be longer than any that is read.
   return {
     drafts,
+    bytes,
     opening: fresh.map(({ draft }) => openingOf(draft)).find((opening) => opening !== null) ?? null,
     blobs: fresh.flatMap(({ draft }) => blobsOf(draft)),
   };

@@ -42,6 +42,7 @@ export class Commit {
   readonly #leases: Leases;
   readonly #atMs: number;
   readonly #undo: (() => void)[] = [];
+  #bytes = 0;
 
   constructor(tables: Tables, leases: Leases, atMs: number) {
     this.#tables = tables;
@@ -165,14 +166,14 @@ export class Commit {
   ): void {
     const { transcript } = row;
     const made: Entry[] = [];
-    let bytes = 0;
+    const before = this.#bytes;
     let leafId = how.rewindTo ?? transcript.leafId;
     for (const [at, { id: given, draft }] of fresh.entries()) {
       const seq = transcript.lastSeq + at + 1;
       const id = given ?? entryId(transcript.id, seq);
       const line = stamp(encodeDraft(draft), id, leafId, seq);
-      bytes += Buffer.byteLength(line);
-      if (bytes > COMMIT_BYTES_MAX)
+      this.#bytes += Buffer.byteLength(line);
+      if (this.#bytes > COMMIT_BYTES_MAX)
         throw new Fault("bad_input", `more than ${COMMIT_BYTES_MAX} bytes in one commit`);
       made.push(JSON.parse(line) as Entry);
       leafId = id;
@@ -183,7 +184,7 @@ export class Commit {
     this.#put(blobNames, transcript.id, names);
     const appended = {
       count: made.length,
-      bytes,
+      bytes: this.#bytes - before,
       leafId: leafId ?? "",
       jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
       title: fresh.map(({ draft }) => titleOf(draft)).find((title) => title !== null) ?? null,

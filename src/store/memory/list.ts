@@ -2,7 +2,7 @@
 
 import type { Session } from "../../sessions/session.ts";
 import { textOf, type Entry } from "../../transcript/entry.ts";
-import { cursorTo, limitOf, placeFrom } from "../cursor.ts";
+import { checkWithin, cursorTo, limitOf, placeFrom } from "../cursor.ts";
 import { shownTitle } from "../rules.ts";
 import type { Hits, Page, PageOf, SearchQuery, SessionQuery } from "../store.ts";
 import type { Numbered } from "./tables.ts";
@@ -51,6 +51,7 @@ export function listSessions(
     return pageOf(found, query, { placeOf, like: [0, 0], descending: true });
   }
   const placeOf = ({ n, row }: Numbered<Session>): [string, number] => [shownTitle(row).toLowerCase(), n];
+  checkWithin(placeFrom(query.cursor, ["", 0] as [string, number]), prefix);
   return pageOf(found, query, { placeOf, like: ["", 0] });
 }
 

@@ -89,10 +89,16 @@ export class Tables {
     this.heldBlobs.get(sha256)?.shift();
   }
 
+  /** A letter or an answer that waits names it. */
+  #waits(sha256: string): boolean {
+    const rows = [...this.waiting.values(), ...this.outbox.values()];
+    return rows.some(({ row }) => JSON.stringify(row.content).includes(sha256));
+  }
+
   /** Forgets a blob that no transcript names and nobody is about to name. */
   collect(sha256: string, nowMs: number): void {
     const held = this.heldBlobs.get(sha256)?.some((atMs) => atMs > nowMs - BLOB_HELD_MS) ?? false;
-    if (held || this.blobNames.values().some((names) => names.has(sha256))) return;
+    if (held || this.blobNames.values().some((names) => names.has(sha256)) || this.#waits(sha256)) return;
     this.blobs.delete(sha256);
     this.heldBlobs.delete(sha256);
   }
