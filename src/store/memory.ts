@@ -85,10 +85,11 @@ export class MemoryStore implements S.Store {
     return { rows: found.rows.map(({ row }) => row), next: found.next };
   }
 
-  async outbox(query: S.PageOf & { readonly refused: boolean }): Promise<S.Page<Outgoing>> {
+  async outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
     this.#checkOpen();
     const some = [...this.#tables.outbox.values()].filter(
-      ({ row }) => (row.refused !== null) === query.refused,
+      ({ row }) =>
+        (row.refused !== null) === query.refused && (query.key === undefined || row.key === query.key),
     );
     const found = pageOf(some, query, { placeOf: ({ n }) => [n] as const, like: [0] });
     return { rows: found.rows.map(({ row }) => row), next: found.next };
@@ -126,9 +127,12 @@ export class MemoryStore implements S.Store {
   async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
     this.#checkOpen();
     const nowMs = this.#world.nowMs();
-    const hasMail = new Set(this.#tables.waiting.values().map(({ row }) => row.to));
+    const mail = new Set(this.#tables.waiting.values().map(({ row }) => row.to));
+    const undelivered = this.#tables.outbox.values().filter(({ row }) => row.refused === null);
+    const answers = new Set(undelivered.map(({ row }) => row.key));
     const ready = [...this.#tables.sessions.values()]
-      .filter(({ row }) => this.#leases.isFree(row.key, nowMs) && hasWork(row, hasMail.has(row.key)))
+      .filter(({ row }) => this.#leases.isFree(row.key, nowMs))
+      .filter(({ row }) => hasWork(row, { mail: mail.has(row.key), answers: answers.has(row.key) }))
       .sort((a, b) => a.n - b.n);
     // From after the one that was given out last, so that everybody's turn comes.
     const inTurn = [...ready.filter(({ n }) => n > this.#lastClaimed), ...ready].slice(0, ready.length);

@@ -12,15 +12,17 @@ assert(A && B && C);
 
 const ROW = openedRow({ key: A, transcript: "t", parent: null, settings: {} }, null, 100, 0);
 
-test("what has ended never has work; what is to be killed always has, until it has ended", () => {
+test("what has ended has no work but to deliver; what is to be killed always has, until it has ended", () => {
   const kinds = ["idle", "queued", "running", "waiting", "paused", "ended"] as const;
   for (const kind of kinds) {
-    for (const hasMail of [true, false]) {
+    for (const mail of [true, false]) {
+      const waits = { mail, answers: false };
       const row = (signal: Signal): Session => ({ ...ROW, signal, state: { kind } as RunState });
-      assert.equal(hasWork(row("kill"), hasMail), kind !== "ended");
-      if (kind === "ended") assert.equal(hasWork(row("none"), hasMail), false);
+      assert.equal(hasWork(row("kill"), waits), kind !== "ended");
+      assert.equal(hasWork(row("pause"), { mail, answers: true }), true);
+      if (kind === "ended") assert.equal(hasWork(row("none"), waits), false);
       // Mail alone never wakes what shall stay paused.
-      if (kind === "idle" || kind === "paused") assert.equal(hasWork(row("pause"), hasMail), false);
+      if (kind === "idle" || kind === "paused") assert.equal(hasWork(row("pause"), waits), false);
     }
   }
 });

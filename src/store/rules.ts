@@ -305,13 +305,23 @@ export function isCapped(letter: Letter): boolean {
   return letter.from.kind !== "internal_system";
 }
 
-/** Whether somebody should look after the session. What has ended, or is paused and shall stay so, has no work. */
-export function hasWork(row: Session, hasMail: boolean): boolean {
+/** What waits for a session's owner beside what its row says. */
+export interface Waits {
+  readonly mail: boolean;
+  /** An answer that is to be delivered: its owner does that, so that no two do. */
+  readonly answers: boolean;
+}
+
+export const NOTHING_WAITS: Waits = { mail: false, answers: false };
+
+/** Whether somebody should look after the session. What has ended, or is paused and shall stay so, only delivers. */
+export function hasWork(row: Session, waits: Waits): boolean {
+  if (waits.answers) return true;
   if (row.state.kind === "ended") return false;
   if (row.signal === "kill") return true;
   const busy = row.state.kind === "queued" || row.state.kind === "running";
   if (row.signal === "pause") return busy || row.state.kind === "waiting"; // to be parked
-  return busy || hasMail || row.state.kind === "paused"; // paused, and the wish to pause is gone
+  return busy || waits.mail || row.state.kind === "paused"; // paused, and the wish to pause is gone
 }
 
 /** The next address of a letter whose recipient ended, or null when none is left that can read it. */

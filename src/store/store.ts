@@ -120,6 +120,12 @@ export interface SessionQuery extends PageOf {
   readonly updatedSinceMs?: number;
 }
 
+export interface OutboxQuery extends PageOf {
+  readonly refused: boolean;
+  /** Of one session. */
+  readonly key?: SessionKey;
+}
+
 export type Range =
   /** What a model is shown: from where the context starts to the end. */
   | { readonly from: "context" }
@@ -174,8 +180,8 @@ export interface Store {
   entries(transcript: string, range: Range): AsyncIterable<Entry | Gap>;
   /** What waits for a session, oldest first. */
   mail(key: SessionKey, page: PageOf): Promise<Page<Mail>>;
-  /** What waits to be delivered, or was refused; oldest first. */
-  outbox(query: PageOf & { readonly refused: boolean }): Promise<Page<Outgoing>>;
+  /** What waits to be delivered, or was refused; oldest first. A session's owner delivers: so no two do. */
+  outbox(query: OutboxQuery): Promise<Page<Outgoing>>;
   /** What is due by a time, soonest first. */
   timers(query: PageOf & { readonly dueByMs: number }): Promise<Page<Timer>>;
   search(query: SearchQuery): Promise<Hits>;
@@ -189,8 +195,8 @@ export interface Store {
   ): Promise<Uint8Array | null>;
 
   /**
-   * Sessions that have work (mail, a signal, a turn that stopped in the middle) and no owner: now they have one. In no
-   * order that could be relied upon, but whoever asks again and again gets every one of them.
+   * Sessions that have work (mail, a signal, a turn that stopped in the middle, an answer to deliver) and no owner: now
+   * they have one. In no order that could be relied upon, but whoever asks again and again gets every one of them.
    */
   claim(owner: string, leaseMs: number, limit: number): Promise<readonly Claim[]>;
   /** Returns the claims that still hold; a missing one was lost, and its fence is stale. */

@@ -64,6 +64,31 @@ export function claimContract(corner: () => Corner): void {
       assert.deepEqual([...(await at.claim("one")).keys()], [woken]);
     });
 
+    test("an answer to deliver is its session's owner's work, also after the session has ended", async () => {
+      const at = corner();
+      await at.claim("another"); // whatever other tests left
+      const [key, other] = [await at.open("a"), await at.open("b")];
+      await at.store.commit([
+        { do: "run", key, fence: 0, state: { kind: "ended", atMs: 1, outcome: "done", reason: null } },
+        at.sending("x", key),
+        at.sending("y", other),
+      ]);
+      await at.store.commit([{ do: "settle", id: at.id("y"), refused: "nobody there" }]);
+      const fence = (await at.claim("one")).get(key) ?? 0;
+      assert.ok(fence > 0);
+      assert.equal((await at.claim("two")).size, 0);
+      const mine = await at.store.outbox({ refused: false, key });
+      assert.deepEqual(
+        mine.rows.map(({ id }) => id),
+        [at.id("x")],
+      );
+      assert.deepEqual((await at.store.outbox({ refused: false, key: other })).rows, []);
+      assert.equal((await at.store.outbox({ refused: true, key: other })).rows.length, 1);
+      await at.store.commit([{ do: "settle", id: at.id("x"), refused: null }]);
+      await at.store.release([{ key, fence }]);
+      assert.equal((await at.claim("two")).size, 0);
+    });
+
     test("work that is done is no work", async () => {
       const at = corner();
       const key = await at.open("a");

@@ -247,7 +247,7 @@ export class LocalStore implements S.Store {
     return this.#question("mail", { ...page, key });
   }
 
-  outbox(query: S.PageOf & { readonly refused: boolean }): Promise<S.Page<Outgoing>> {
+  outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
     return this.#question("outbox", query);
   }
 

@@ -11,7 +11,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
 import { cursorTo, feedCursor, groupFrom, limitOf, placeFrom } from "../cursor.ts";
-import type { Changed, Page, PageOf, Range, SessionQuery } from "../store.ts";
+import type { Changed, OutboxQuery, Page, PageOf, Range, SessionQuery } from "../store.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
 import { listSessions } from "./list.ts";
 import { isDamaged } from "./owner.ts";
@@ -31,7 +31,7 @@ export interface Questions {
     readonly answer: HistoryPage;
   };
   mail: { readonly ask: PageOf & { readonly key: SessionKey }; readonly answer: Page<Mail> };
-  outbox: { readonly ask: PageOf & { readonly refused: boolean }; readonly answer: Page<Outgoing> };
+  outbox: { readonly ask: OutboxQuery; readonly answer: Page<Outgoing> };
   timers: { readonly ask: PageOf & { readonly dueByMs: number }; readonly answer: Page<Timer> };
   feed: {
     readonly ask: { readonly cursor: string | null };
@@ -110,9 +110,9 @@ class Reader {
   }
 
   #outbox(ask: Questions["outbox"]["ask"]): Page<Outgoing> {
-    const which = ask.refused ? "refused IS NOT NULL" : "refused IS NULL";
+    const which = `${ask.refused ? "refused IS NOT NULL" : "refused IS NULL"}${ask.key === undefined ? "" : " AND key = ?"}`;
     const sql = `SELECT n, id, key, posted_ms, body, refused FROM outbox WHERE ${which} AND n > ? ORDER BY n LIMIT ?`;
-    return this.#page(sql, [], ask, (row) => ({
+    return this.#page(sql, ask.key === undefined ? [] : [ask.key], ask, (row) => ({
       ...(JSON.parse(String(row["body"])) as Pick<Outgoing, "route" | "content">),
       id: String(row["id"]),
       key: String(row["key"]) as SessionKey,

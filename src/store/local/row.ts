@@ -3,7 +3,7 @@
 
 import type { KeyKind, SessionKey } from "../../routing/key.ts";
 import type { Session, Settings, Usage } from "../../sessions/session.ts";
-import { DEFAULT_SETTINGS, hasWork, NO_USAGE, shownTitle } from "../rules.ts";
+import { DEFAULT_SETTINGS, hasWork, NO_USAGE, NOTHING_WAITS, shownTitle } from "../rules.ts";
 
 /** What unpackRow needs; begin a SELECT with it. */
 export const ROW = "key, transcript, agent, kind, parent, body";
@@ -18,7 +18,7 @@ export function columnsOf(row: Session): readonly (string | number | null)[] {
     row.settings.label,
     shownTitle(row).toLowerCase(),
     Math.floor(row.updatedAtMs / 1_000),
-    hasWork(row, false) ? 1 : 0,
+    hasWork(row, NOTHING_WAITS) ? 1 : 0,
   ];
 }
 

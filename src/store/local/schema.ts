@@ -68,6 +68,7 @@ const VERSION_1 = `
   );
   CREATE INDEX outbox_refused ON outbox (n) WHERE refused IS NOT NULL;
   CREATE INDEX outbox_key ON outbox (key);
+  CREATE INDEX outbox_undelivered ON outbox (key) WHERE refused IS NULL;
 
   CREATE TABLE blobs (sha256 TEXT NOT NULL, transcript TEXT NOT NULL, PRIMARY KEY (sha256, transcript)) WITHOUT ROWID;
   CREATE INDEX blobs_transcript ON blobs (transcript);
