@@ -9,11 +9,26 @@ export const KEY_BYTES_MAX = 256;
 /** Bytes of a transcript's first line. Old readers of the format look at 512 bytes to tell what a file is. */
 export const HEADER_BYTES_MAX = 480;
 
-/** Bytes of a tool result kept in its entry. Above it head and tail stay, and the whole becomes a blob. */
+/**
+ * Bytes of a tool result that stay whole in its entry: of all its blocks together, and of its details. What does not
+ * fit becomes a blob, and head and tail of it stay.
+ */
 export const RESULT_BYTES_MAX = 16 * 1024;
 
-/** Bytes of any other block kept in its entry. A long answer is text, and most people's longest is below this. */
+/** Bytes of a block of any other message kept in its entry. A long answer is text, and most people's longest is below. */
 export const BLOCK_BYTES_MAX = 256 * 1024;
+
+/** Bytes of all blocks of such a message that stay whole: an answer with a few long texts and calls. */
+export const MESSAGE_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Blocks of one message that leave head and tail in its entry. Those after them become one blob together: a tool can
+ * return any number of blocks, and what stays of each would add up.
+ */
+export const SPILLED_BLOCKS_MAX = 8;
+
+/** Objects and lists inside each other in one entry. Readers of JSON in other languages stop at about twice as many. */
+export const NESTING_LEVELS_MAX = 500;
 
 /** Bytes of one transcript line that we read. Above it the line is reported as damage: it is not ours. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024;
@@ -29,6 +44,9 @@ export const LABEL_CHARS_MAX = 64;
 
 /** Characters of a title taken from the first user text: one line of a list. */
 export const TITLE_CHARS_MAX = 80;
+
+/** Characters of the id of a letter, a timer or an answer: a principal's name and its own idempotency key fit. */
+export const ID_CHARS_MAX = 512;
 
 /** Letters of people and other sessions that wait in one mailbox. Past it the sender gets `mailbox_full`. */
 export const MAILBOX_LETTERS_MAX = 1_000;
@@ -49,7 +67,7 @@ export const PAGE_SCAN_ROWS_MAX = 2_000;
 export const READ_ENTRIES_MAX = 256;
 export const READ_BYTES_MAX = 256 * 1024;
 
-/** Bytes of journal before a checkpoint; also the most that a start after a crash has to write again, twice. */
+/** Bytes of journal before a checkpoint. A start after a crash writes again what both twins have: about twice this. */
 export const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
 
 /** How long a line may stand in the journal before a checkpoint begins. */
@@ -80,7 +98,8 @@ export const SEARCH_TEXT_CHARS_MAX = 32 * 1024;
 export const BLOB_HELD_MS = 60 * 60 * 1_000;
 
 assert(RESULT_BYTES_MAX <= BLOCK_BYTES_MAX, "a tool result is a block too");
-assert(BLOCK_BYTES_MAX < COMMIT_BYTES_MAX, "an entry of a few blocks fits a commit");
+assert(BLOCK_BYTES_MAX <= MESSAGE_BYTES_MAX, "a message of one block keeps it");
+assert(MESSAGE_BYTES_MAX < COMMIT_BYTES_MAX, "a message that was spilled fits a commit");
 assert(COMMIT_BYTES_MAX <= LINE_BYTES_MAX, "what we write in one line, we read");
 assert(COMMIT_BYTES_MAX < WAITING_BYTES_MAX, "the largest commit finds room");
 assert(LETTER_BYTES_MAX < COMMIT_BYTES_MAX, "a letter is written into the transcript when it is taken");

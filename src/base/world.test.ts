@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
+import { syncBuiltinESMExports } from "node:module";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { RealWorld, SimulatedWorld, type World } from "./world.ts";
@@ -55,7 +56,25 @@ describe("ids", () => {
 });
 
 describe("simulated world", () => {
+  test("its clock shows whole milliseconds, and its ids are well formed, also after a part of one", async () => {
+    const world = new SimulatedWorld(1, 1_000);
+    for (const ms of [0.5, 0.6, 0.001]) {
+      const slept = world.sleep(ms, new AbortController().signal);
+      world.step();
+      await slept;
+      world.pass(0.25);
+      assert.match(world.newId(), UUID_V7);
+      assert.ok(Number.isInteger(world.nowMs()));
+    }
+    assert.equal(world.nowMs(), 1_001); // no part is lost: together they are 1.851
+  });
+
   test("the same seed and the same calls give the same answers (W2)", async () => {
+    const seen = (await day(new SimulatedWorld(7))) as (readonly [string, number, string, number])[];
+    for (const [, nowMs, id] of seen) {
+      assert.ok(Number.isInteger(nowMs));
+      assert.match(id, UUID_V7);
+    }
     assert.deepEqual(await day(new SimulatedWorld(7)), await day(new SimulatedWorld(7)));
     assert.notDeepEqual(await day(new SimulatedWorld(7)), await day(new SimulatedWorld(8)));
   });
@@ -144,6 +163,50 @@ for (const [name, make] of [
     });
   });
 }
+
+describe("a long sleep in the real world", () => {
+  const months = 100 * 24 * 60 * 60 * 1_000; // longer than a timer of Node can wait
+
+  test("it does not end at once, and can be aborted", async () => {
+    const world = new RealWorld();
+    const controller = new AbortController();
+    const woken: string[] = [];
+    const asleep = [months, Infinity].map((ms) =>
+      world.sleep(ms, controller.signal).then(
+        () => woken.push("awake"),
+        (reason: unknown) => woken.push(String(reason)),
+      ),
+    );
+    for (let short = 0; short < 5; short += 1) await world.sleep(2, new AbortController().signal);
+    assert.deepEqual(woken, []);
+    controller.abort("get up");
+    await Promise.all(asleep);
+    assert.deepEqual(woken, ["get up", "get up"]);
+    assert.equal(getEventListeners(controller.signal, "abort").length, 0);
+  });
+
+  test("it is as long as was asked, piece by piece", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    syncBuiltinESMExports(); // so that what was imported by name is mocked too
+    t.after(() => {
+      t.mock.timers.reset();
+      syncBuiltinESMExports();
+    });
+    const most = 2 ** 31 - 1;
+    let awake = false;
+    void new RealWorld().sleep(2 * most + 10, new AbortController().signal).then(() => (awake = true));
+    for (const [ms, expected] of [
+      [most, false],
+      [most, false],
+      [9, false],
+      [1, true],
+    ] as const) {
+      t.mock.timers.tick(ms);
+      await settled();
+      assert.equal(awake, expected);
+    }
+  });
+});
 
 /** A day in which everything that a world can be asked is asked. */
 async function day(world: SimulatedWorld): Promise<unknown[]> {

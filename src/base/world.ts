@@ -1,7 +1,8 @@
 // World
 //
-// Time, chance and new names come in through this door and no other, so that a test can hold the clock and
-// a seed can replay a day.
+// Time, chance and new names come in through this door, so that a test can hold the clock and a seed can replay a
+// day. Behind the store's door its threads wait by themselves, for disks that no simulation has; test/tidy.test.ts
+// names these files, and no other has a clock of its own.
 //
 //   Owns:      the clock, the dice, the ids, and everybody who sleeps.
 //   Does not:  know what any of it is for.
@@ -14,7 +15,11 @@
 import { getRandomValues } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
+/** The longest that a timer of Node waits, some 25 days. Asked for more, it does not wait at all. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 export interface World {
+  /** Whole milliseconds. */
   nowMs(): number;
   /** In [0, 1). */
   random(): number;
@@ -43,7 +48,9 @@ export class RealWorld implements World {
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     try {
-      await sleep(ms, undefined, { signal });
+      let left = ms;
+      for (; left > TIMER_MS_MAX; left -= TIMER_MS_MAX) await sleep(TIMER_MS_MAX, undefined, { signal });
+      await sleep(left, undefined, { signal });
     } catch (error) {
       // Node rejects with an error of its own; callers want the reason they gave.
       signal.throwIfAborted();
@@ -64,8 +71,9 @@ export class SimulatedWorld implements World {
     this.#nowMs = startMs;
   }
 
+  /** Sleepers may ask for parts of a millisecond; the clock shows none, like the real one. */
   nowMs(): number {
-    return this.#nowMs;
+    return Math.floor(this.#nowMs);
   }
 
   random(): number {
@@ -73,7 +81,7 @@ export class SimulatedWorld implements World {
   }
 
   newId(): string {
-    return this.#ids.next(this.#nowMs, this.#roll(), this.#roll());
+    return this.#ids.next(this.nowMs(), this.#roll(), this.#roll());
   }
 
   async sleep(ms: number, signal: AbortSignal): Promise<void> {

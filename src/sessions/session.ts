@@ -1,4 +1,4 @@
-// The session record: one row of the table, small enough that ten thousand of them fit a page of memory.
+// The session record: one row of the table, some hundreds of bytes, so that ten thousand of them are a few megabytes.
 // Prompts, reports and results never live here. No field is optional: absence is null, with a meaning.
 
 import type { Route } from "../mail/letter.ts";

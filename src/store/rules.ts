@@ -12,6 +12,7 @@ import { ID_CHARS_MAX, LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { describeKey, type SessionKey } from "../routing/key.ts";
 import type { Session, Settings, Usage } from "../sessions/session.ts";
+import { jsonOf } from "../transcript/codec.ts";
 import type { Header } from "../transcript/entry.ts";
 import { NO_TOKENS } from "../transcript/fold.ts";
 import type { Change, Changed } from "./store.ts";
@@ -262,7 +263,7 @@ function checkId(id: string): void {
 
 /** What waits is read whole, so it has the bound of a letter. */
 function checkSize(what: string, content: unknown): void {
-  if (Buffer.byteLength(JSON.stringify(content) ?? "") > LETTER_BYTES_MAX)
+  if (Buffer.byteLength(jsonOf(content ?? null)) > LETTER_BYTES_MAX)
     throw new Fault(
       "bad_input",
       `${what} is larger than ${LETTER_BYTES_MAX} bytes; put the large part into a blob`,
@@ -290,7 +291,7 @@ export function shownTitle(row: Session): string {
 /** The letter as it is kept, and a print of it by which a repeat is told from another letter under the same id. */
 export function sealLetter(letter: Letter): { readonly body: string; readonly print: string } {
   const { id, ...rest } = letter;
-  const body = JSON.stringify(rest);
+  const body = jsonOf(rest);
   if (Buffer.byteLength(body) > LETTER_BYTES_MAX) {
     throw new Fault(
       "bad_input",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { HEADER_BYTES_MAX, KEY_BYTES_MAX } from "../limits.ts";
+import { HEADER_BYTES_MAX, KEY_BYTES_MAX, NESTING_LEVELS_MAX } from "../limits.ts";
 import { AT, HEADER, said } from "../../test/fixtures/transcripts.ts";
 import { Decoder, decodeLine, encodeDraft, encodeHeader, stamp } from "./codec.ts";
 import type { Draft, Header } from "./entry.ts";
@@ -74,6 +74,22 @@ test("a stamp left on a draft is replaced, not written beside the new one", () =
   const old = { ...said("hello"), id: "old", parentId: "older", seq: 99 };
   const line = stamp(encodeDraft(old), "new", null, 1);
   assert.deepEqual(decodeLine(line.trimEnd()), { ...said("hello"), id: "new", parentId: null, seq: 1 });
+});
+
+test("what is nested deeper than the bound, or holds itself, is refused with a reason; at the bound it comes back", () => {
+  const nested = (levels: number): unknown => {
+    let value: unknown = 1;
+    for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { value };
+    return value;
+  };
+  const custom = (data: unknown): Draft => ({ type: "custom", customType: "x", data, timestamp: AT });
+  const most = custom(nested(NESTING_LEVELS_MAX - 1)); // the entry itself is one
+  const line = stamp(encodeDraft(most), "i", null, 1);
+  assert.deepEqual(decodeLine(line.trimEnd()), { ...most, id: "i", parentId: null, seq: 1 });
+  const loop: Record<string, unknown> = {};
+  loop["self"] = loop;
+  for (const data of [nested(NESTING_LEVELS_MAX), nested(20_000), loop])
+    assert.throws(() => encodeDraft(custom(data)), { code: "bad_input", message: /nested too deeply/ });
 });
 
 test("a header comes back with every field", () => {

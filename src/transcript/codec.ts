@@ -10,7 +10,8 @@
 //   C1. encode ∘ decode keeps every field, also those nobody here knows.
 //   C2. A line holds no newline of its own: JSON escapes it. So a newline always ends a line.
 
-import { HEADER_BYTES_MAX } from "../limits.ts";
+import { Fault } from "../base/fault.ts";
+import { HEADER_BYTES_MAX, NESTING_LEVELS_MAX } from "../limits.ts";
 import { entryId, type Draft, type Entry, type Gap, type Header } from "./entry.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -35,7 +36,27 @@ export function encodeHeader(header: Header): string {
  */
 export function encodeDraft(draft: Draft): EncodedDraft {
   const { type, id: _id, parentId: _parentId, seq: _seq, ...rest } = draft as Draft & Partial<Entry>;
-  return { type: JSON.stringify(type), rest: JSON.stringify(rest).slice(1) };
+  return { type: JSON.stringify(type), rest: jsonOf(rest).slice(1) };
+}
+
+/** The JSON of what a tool or a model made, or bad_input where it is nested so deeply that not everyone could read it. */
+export function jsonOf(value: unknown): string {
+  if (isDeeperThan(NESTING_LEVELS_MAX, value)) {
+    throw new Fault(
+      "bad_input",
+      `nested too deeply: more than ${NESTING_LEVELS_MAX} objects and lists inside each other`,
+    );
+  }
+  return JSON.stringify(value);
+}
+
+/** Ends also where an object holds itself: such a one is deeper than anything. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((each) => isDeeperThan(levels - 1, each));
+  for (const name in value) if (isDeeperThan(levels - 1, (value as Raw)[name])) return true;
+  return false;
 }
 
 export interface EncodedDraft {

@@ -55,8 +55,15 @@ test("the page tells the truth about the path and the context of its examples", 
 test("the page tells the true limits", () => {
   const told: readonly (readonly [what: string, most: number])[] = [
     ["the header | 480 bytes", limits.HEADER_BYTES_MAX],
-    ["a block of a tool result, in its line | 16 KiB", limits.RESULT_BYTES_MAX / 1024],
+    ["blocks of a tool result that stay whole, together | 16 KiB", limits.RESULT_BYTES_MAX / 1024],
+    ["details of a tool result, in its line | 16 KiB", limits.RESULT_BYTES_MAX / 1024],
     ["any other block, in its line | 256 KiB", limits.BLOCK_BYTES_MAX / 1024],
+    ["blocks of any other message that stay whole, together | 1 MiB", limits.MESSAGE_BYTES_MAX / 1024 / 1024],
+    ["blocks of a message that are spilled one by one | 8 blocks", limits.SPILLED_BLOCKS_MAX],
+    [
+      "objects and lists inside each other, in an entry that is written | 500 levels",
+      limits.NESTING_LEVELS_MAX,
+    ],
     ["a line that is written | 64 MiB", limits.COMMIT_BYTES_MAX / 1024 / 1024],
     ["a line that is read | 64 MiB", limits.LINE_BYTES_MAX / 1024 / 1024],
   ];

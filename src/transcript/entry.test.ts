@@ -48,6 +48,19 @@ test("the blobs of an entry are those that its blocks name", () => {
   assert.deepEqual(blobsOf({ type: "session_info", name: "x" }), []);
 });
 
+test("details that were spilled name their blob; other details name nothing, whatever they look like", () => {
+  const result = (details: unknown): Body =>
+    ({ type: "message", message: { role: "toolResult", content: [], details } }) as unknown as Body;
+  assert.deepEqual(blobsOf(result({ spilled: "{…}", blob: BLOB })), [BLOB.sha256]);
+  for (const details of [undefined, null, 5, {}, { blob: BLOB }, { spilled: "", blob: BLOB, more: 1 }])
+    assert.deepEqual(blobsOf(result(details)), []);
+});
+
+test("only a hash is the name of a blob: names become paths", () => {
+  for (const sha256 of ["", "../../etc/passwd", "AB".repeat(32), "ab".repeat(31), `${"ab".repeat(32)}\n`])
+    assert.deepEqual(blobsOf(message([{ type: "text", text: "", blob: { sha256, bytes: 1 } }])), []);
+});
+
 test("whatever others wrote inside a message, nobody stumbles over it", () => {
   const odd = [
     null,

@@ -39,6 +39,13 @@ export interface BlobName {
   readonly bytes: number;
 }
 
+/** Stands in place of a large value of any shape, such as the details of a tool's result. */
+export interface Spilled {
+  /** Head and tail of its JSON. */
+  readonly spilled: string;
+  readonly blob: BlobName;
+}
+
 export type Block =
   | { readonly type: "text"; readonly text: string; readonly blob?: BlobName }
   | { readonly type: "thinking"; readonly thinking: string; readonly blob?: BlobName }
@@ -156,24 +163,33 @@ export function unstamped(entry: Entry): { readonly id: string; readonly draft: 
 
 /** The blobs that an entry names, so that nobody collects them while it exists. */
 export function blobsOf(body: Body): string[] {
-  const content =
-    body.type === "message" ? body.message.content : body.type === "custom_message" ? body.content : null;
-  return blocksIn(content).flatMap(({ blob }) => (typeof blob?.sha256 === "string" ? [blob.sha256] : []));
+  const naming: { readonly blob?: BlobName }[] = blocksIn(contentOf(body));
+  if (body.type === "message" && body.message.role === "toolResult" && isSpilled(body.message.details))
+    naming.push(body.message.details);
+  return naming.flatMap(({ blob }) => (isBlobName(blob) ? [blob.sha256] : []));
+}
+
+export function isSpilled(value: unknown): value is Spilled {
+  if (typeof value !== "object" || value === null) return false;
+  const { spilled, blob, ...others } = value as Partial<Spilled>;
+  return typeof spilled === "string" && isBlobName(blob) && Object.keys(others).length === 0;
+}
+
+/** A tool may return anything under this name, and the name becomes a path: so only what is a hash is one. */
+function isBlobName(blob: BlobName | null | undefined): blob is BlobName {
+  return typeof blob?.sha256 === "string" && /^[0-9a-f]{64}$/.test(blob.sha256);
 }
 
 /** The text of an entry as a person would search for it; empty when it has none. */
 export function textOf(body: Body): string {
-  switch (body.type) {
-    case "message":
-      return plain(body.message.content);
-    case "custom_message":
-      return plain(body.content);
-    case "compaction":
-    case "branch_summary":
-      return plain(body.summary);
-    default:
-      return "";
-  }
+  return body.type === "compaction" || body.type === "branch_summary"
+    ? plain(body.summary)
+    : plain(contentOf(body));
+}
+
+function contentOf(body: Body): unknown {
+  if (body.type === "message") return body.message.content;
+  return body.type === "custom_message" ? body.content : null;
 }
 
 function plain(content: unknown): string {

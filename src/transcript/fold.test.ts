@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { TITLE_CHARS_MAX } from "../limits.ts";
 import { AT, chain, pathOf, said, written } from "../../test/fixtures/transcripts.ts";
 import type { Body, Draft, Entry } from "./entry.ts";
-import { addTokens, contextStart, NO_TOKENS, titleOf, tokensOf } from "./fold.ts";
+import { addTokens, contextStart, NO_TOKENS, openingOf, titleOf, tokensOf, type TokenUsage } from "./fold.ts";
 
 test("a title is the first words of a person, on one line", () => {
   assert.equal(titleOf(said("  Water\n\tthe   beans \u2028 now ")), "Water the beans now");
@@ -71,6 +71,24 @@ test("tokens add up by kind, whichever comes first", () => {
   );
 });
 
+test("F1: title and tokens of a conversation are made of those of its parts, wherever it is cut", () => {
+  const words = fc.constantFrom("", " \n", "\ud800", "beans", "x".repeat(100), `${"\n".repeat(400)}late`);
+  const usage = fc.record({ input: fc.nat(), output: fc.nat(), cost: fc.record({ total: fc.nat() }) });
+  const body = fc.oneof(words.map(said), usage.map(reply), fc.constant(compaction("x")));
+  fc.assert(
+    fc.property(fc.array(body), fc.array(body), (a, b) => {
+      assert.equal(titleOfAll([...a, ...b]), titleOfAll(a) || titleOfAll(b));
+      assert.deepEqual(tokensOfAll([...a, ...b]), addTokens(tokensOfAll(a), tokensOfAll(b)));
+    }),
+  );
+});
+
+test("a title is never empty: what can be shown of a message is shown, and the cut leaves no half character", () => {
+  for (const text of ["\ud800", "\udfff \ud800", " \ud83d"]) assert.equal(titleOf(said(text)), text.trim());
+  for (let before = 0; before < 4; before += 1)
+    assert.ok(openingOf(said(`${"x".repeat(before)}${"🙂".repeat(500)}`))?.isWellFormed());
+});
+
 test("without a compaction the context starts where the path does", () => {
   assert.equal(contextStart([]), 1);
   assert.equal(contextStart(entries([said("a"), said("b")])), 1);
@@ -115,6 +133,15 @@ test("a compaction on a branch that was left, or a kept entry on one, has no say
   const named = [...tree, { draft: compaction("feedbeef-2"), continues: null }];
   assert.equal(contextStart(pathOf(written(named).map(({ entry }) => entry))), 5);
 });
+
+/** As the store and rebuild do it: the first that there is. */
+function titleOfAll(bodies: readonly Body[]): string {
+  return bodies.map(titleOf).find((title) => title !== null) ?? "";
+}
+
+function tokensOfAll(bodies: readonly Body[]): TokenUsage {
+  return bodies.map(tokensOf).reduce(addTokens, NO_TOKENS);
+}
 
 function entries(drafts: readonly Draft[]): Entry[] {
   return chain(drafts).map(({ entry }) => entry);

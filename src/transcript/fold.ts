@@ -1,8 +1,11 @@
 // What the entries of a transcript say about the session: the part of its row that can be made again from
-// the file alone. The store folds each append; rebuild folds whole files; fsck compares the two.
+// the file alone. The store keeps the title up with every append; rebuild folds whole files; fsck compares the two.
 //
 // Invariants
-//   F1. fold(a ++ b) = fold(fold(a), b): so the row can be kept up by appends and checked against the file.
+//   F1. Of a and then b: the title is that of a, or that of b where a has none; the tokens are those of a and of b
+//       together. So what is known of a need not be read again when b is added.
+//   F2. Where the context starts is no such fold: a compaction may have kept any entry before it, so contextStart
+//       needs the whole path. Who appends a compaction has that at hand, and says where.
 
 import { TITLE_CHARS_MAX } from "../limits.ts";
 import { textOf, type Body, type Entry } from "./entry.ts";
@@ -34,13 +37,15 @@ export function titleOf(body: Body): string | null {
 export function openingOf(body: Body): string | null {
   if (body.type !== "message" || body.message.role !== "user") return null;
   const text = textOf(body).trimStart();
-  return text === "" ? null : text.slice(0, OPENING_CHARS);
+  if (text === "") return null;
+  const opening = text.slice(0, OPENING_CHARS);
+  // The cut may have split a character; its first half alone is not shown.
+  return opening.length < text.length ? opening.replace(/[\ud800-\udbff]$/, "") : opening;
 }
 
+/** Never empty, as an opening never is: so who has a title keeps it (F1). */
 export function titleFrom(opening: string): string {
   const chars = [...opening.replaceAll(/\s+/g, " ").trim()];
-  // The cut may have split the last character; half of one is not shown.
-  if (!(chars.at(-1) ?? "").isWellFormed()) chars.pop();
   if (chars.length <= TITLE_CHARS_MAX) return chars.join("").trimEnd();
   return `${chars.slice(0, TITLE_CHARS_MAX - 1).join("")}…`;
 }

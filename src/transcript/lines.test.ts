@@ -33,6 +33,7 @@ test("lines come out in both directions as they went in, whatever their length",
       assert.deepEqual([...linesForward(source, 0)], expected);
       assert.deepEqual([...linesForward(source, 0, 7)], expected);
       assert.deepEqual([...linesBackward(source, source.size)].toReversed(), expected);
+      assert.deepEqual([...linesBackward(source, source.size, 7)].toReversed(), expected);
     }),
     { numRuns: 150 },
   );
@@ -66,6 +67,19 @@ test("an unfinished last line begins nowhere after its own start", () => {
 test("an empty source has no lines", () => {
   assert.deepEqual([...linesForward(new Bytes(""), 0)], []);
   assert.deepEqual([...linesBackward(new Bytes(""), 0)], []);
+});
+
+test("a line that is not UTF-8 has no text, and the lines around it are as they were", () => {
+  const bad = Buffer.from([0x61, 0xff, 0x62]);
+  const cut = Buffer.from("é".repeat(CHUNK_BYTES)).subarray(1); // begins inside a character, ends chunks later
+  for (const rotten of [bad, cut, Buffer.from([0xed, 0xa0, 0x80]), Buffer.from([0xc0, 0xaf])]) {
+    const source = new Bytes(
+      Buffer.concat([Buffer.from("one\n"), rotten, Buffer.from("\n\ufeffthree \ufffd\n")]),
+    );
+    const texts = [...linesForward(source, 0)].map((each) => each.text);
+    assert.deepEqual(texts, ["one", null, "\ufeffthree \ufffd"]);
+    assert.deepEqual([...linesBackward(source, source.size)].toReversed(), [...linesForward(source, 0)]);
+  }
 });
 
 test("a line of exactly the most bytes is read in both directions, wherever it begins", () => {

@@ -53,12 +53,12 @@ export function* linesForward(source: Source, from: number, chunkBytes = CHUNK_B
 }
 
 /** From the last line before `to` down to the first. `to` must be the end of a line. */
-export function* linesBackward(source: Source, to: number): Generator<Line> {
+export function* linesBackward(source: Source, to: number, chunkBytes = CHUNK_BYTES): Generator<Line> {
   let end = to; // where the line that we collect ends
   let held: Buffer[] = [];
   let heldBytes = 0;
   for (let at = to; at > 0;) {
-    const from = Math.max(0, at - CHUNK_BYTES);
+    const from = Math.max(0, at - chunkBytes);
     const chunk = source.read(from, at - from);
     let unused = chunk.length;
     // The newline at `end - 1` closes the line; the one before it closes the line above.

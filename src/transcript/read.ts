@@ -7,16 +7,20 @@
 //   Does not:  change a file. Damaged bytes stay where they are.
 //
 // Invariants
-//   R1. Nothing is skipped in silence: a line that cannot be read comes out as a Gap.
+//   R1. Nothing is skipped in silence: a line that cannot be read comes out as a Gap, and so do lines that are gone.
 //   R2. Cost follows what is read. Seeking a seq takes a number of reads that grows with the logarithm of
-//       the file, because seq grows along the file (E1). Only damage costs a look at the rest of the file.
+//       the file, because seq grows along the file (E1). Only damage costs a look at the rest of the file, and
+//       much damage costs no more looks than a little.
 //   R3. One bad line does not hide the conversation before it. An entry that is not there is taken to have
 //       stood directly above the first one that continues it, and to have continued the line above itself.
-//   R4. One bad number does not hide what follows: a number that runs ahead of the one after it is wrong.
+//   R4. A few bad numbers do not hide what follows: order.ts says which number is believed.
 
+import { LINE_BYTES_MAX } from "../limits.ts";
+import { Above } from "./above.ts";
 import { Decoder, decodeLine } from "./codec.ts";
 import type { Entry, Gap, Header } from "./entry.ts";
 import { lineStartAfter, linesBackward, linesForward, type Line, type Source } from "./lines.ts";
+import { ASKED_ENTRIES, isOutOfLine, lastBefore, numberedFrom, PROBE_BYTES } from "./order.ts";
 
 /** Where a line stood. `text` is the line itself, so that it can be handed on without encoding it again. */
 export interface Placed<Item> {
@@ -29,28 +33,41 @@ export interface Placed<Item> {
 /** Seqs of the active path, in ascending order: both ends belong to the span. */
 export type Spans = readonly (readonly [first: number, last: number])[];
 
-/** Every line from a line's start to the end, also those that a rewind left behind. */
-export function* readForward(source: Source, from: number): Generator<Placed<Header | Entry | Gap>> {
+/**
+ * Every line from a line's start to the end, also those that a rewind left behind. `lastSeq` is the last number that
+ * was committed, for whoever knows it: a larger one is wrong.
+ */
+export function* readForward(
+  source: Source,
+  from: number,
+  lastSeq = Infinity,
+): Generator<Placed<Header | Entry | Gap>> {
   const decoder = new Decoder();
-  let last: number | null = from === 0 ? 0 : null; // null: whatever comes first is right
+  let last: number | null = from === 0 ? 0 : null; // null: the first may have any number
   let unread = 0; // how many entries the bad lines after `last` may have been
+  let begun = from > 0; // false: what comes next begins the conversation, and continues nothing
   for (const line of linesForward(source, from)) {
     const placed = decodePlaced(line, (text) => decoder.line(text));
     const { item } = placed;
     if (item.type === "session") {
       last = null; // A later generation of a transcript goes on where the earlier stopped.
-    } else if (item.type === "gap") {
+      yield placed;
+      continue;
+    }
+    if (item.type === "gap") {
       unread += item.reason === "missing" ? Infinity : 1; // Blanks may have been any number of lines.
-    } else if (isOutOfLine(source, line, item.seq, last)) {
+      yield placed;
+    } else if (isOutOfLine(source, line, item.seq, { last, unread, lastSeq })) {
       unread += 1;
       yield gapAt(line, "wrong_seq");
-      continue;
     } else {
-      if (last !== null && item.seq > last + 1 + unread) yield gapAt({ ...line, bytes: 0 }, "missing");
+      const isHole = last !== null && item.seq > last + 1 + unread;
+      if (isHole || (!begun && item.parentId !== null)) yield gapAt({ ...line, bytes: 0 }, "missing");
       last = item.seq;
       unread = 0;
+      yield placed;
     }
-    yield placed;
+    begun = true;
   }
 }
 
@@ -63,9 +80,18 @@ export interface Upwards {
 /** The active path from its end to its start, newest first. Only for files of version 3, as ours all are. */
 export function* readPathBackward(source: Source, from?: Upwards): Generator<Placed<Entry | Gap>> {
   let at = from ?? { to: source.size, wanted: "whatever comes" };
+  let above: Above | null = null; // null: every entry was found so far
   while (at.wanted !== null) {
     at = yield* climb(source, at);
-    if (at.wanted !== null && at.wanted !== "whatever comes") at = yield* leap(source, at.to, at.wanted);
+    const { to, wanted } = at;
+    if (wanted === null) break;
+    const end = above === null ? endOf(source, to, wanted) : above.endOf(wanted, to);
+    if (end !== null) {
+      at = { to: end, wanted };
+    } else {
+      above ??= new Above(source, to);
+      at = yield* supposed(source, above.childOf(wanted, to));
+    }
   }
 }
 
@@ -86,18 +112,20 @@ function* climb(source: Source, { to, wanted }: Upwards): Generator<Placed<Entry
   return { to: 0, wanted: next === "whatever comes" ? null : next };
 }
 
-/** To the line of an entry that stands further up; and when it stands nowhere, to where it must have stood (R3). */
-function* leap(source: Source, to: number, wanted: string): Generator<Placed<Gap>, Upwards> {
+/** Where the line of an entry ends that stands further up; null: it stands nowhere. */
+function endOf(source: Source, to: number, wanted: string): number | null {
   const name = JSON.stringify(wanted); // as it stands in a line: looking for it is quicker than decoding all
-  let child = to; // where the first entry begins that continues the wanted one
   for (const line of linesBackward(source, to)) {
     const entry = line.text?.includes(name) ? decodeLine(line.text) : "not_json";
-    if (typeof entry === "string") continue;
-    if (entry.id === wanted) return { to: line.offset + line.bytes, wanted };
-    if (entry.parentId === wanted) child = line.offset;
+    if (typeof entry !== "string" && entry.id === wanted) return line.offset + line.bytes;
   }
-  const above = linesBackward(source, child).next().value ?? null;
-  const isBad = above !== null && decodeOwn(above).item.type === "gap";
+  return null;
+}
+
+/** To where an entry must have stood that is not there: above the first one that continues it (R3). */
+function* supposed(source: Source, child: number): Generator<Placed<Gap>, Upwards> {
+  const line = linesBackward(source, child, PROBE_BYTES).next().value ?? null;
+  const isBad = line !== null && decodeOwn(line).item.type === "gap";
   // A bad line tells of itself. Where there is none, the line has vanished without a trace.
   if (!isBad) yield gapAt({ offset: child, bytes: 0 }, "missing");
   return { to: child, wanted: "whatever comes" };
@@ -112,13 +140,13 @@ export function seekSeq(source: Source, seq: number): number {
   let high = source.size; // entries that begin at or after it have this seq or a larger one
   while (high - low > SCAN_BYTES) {
     const middle = low + Math.floor((high - low) / 2);
-    const found = firstEntry(source, lineStartAfter(source, middle), 0);
-    if (found === null || found.item.seq >= seq) high = middle;
+    const [found] = numberedFrom(source, lineStartAfter(source, middle));
+    if (found === undefined || found.seq >= seq) high = middle;
     else low = found.offset + found.bytes;
   }
-  const found = firstEntry(source, low, seq);
-  if (found?.item.seq === seq) return found.offset;
-  if (found === null && highestBefore(source, source.size) < seq) return source.size;
+  const found = numberedFrom(source, low).find((entry) => entry.seq >= seq);
+  if (found?.seq === seq && !isOutOfLine(source, found, seq, NOTHING_KNOWN)) return found.offset;
+  if (found === undefined && lastBefore(source, source.size) < seq) return source.size;
   // Numbers are missing, or one is wrong and led astray. The plain way is slow, and right.
   for (const { item, offset } of readForward(source, 0))
     if (item.type !== "gap" && item.type !== "session" && item.seq >= seq) return offset;
@@ -128,53 +156,24 @@ export function seekSeq(source: Source, seq: number): number {
 /** Which seqs at or after `from` are on the active path. Reads the file once from its end, keeps only numbers. */
 export function pathSpans(source: Source, from: number): Spans {
   const spans: [number, number][] = [];
-  let below = 0; // how many in a row; a single one may be a wrong number (R4)
+  let below = 0; // how many in a row; a few may be wrong numbers (R4)
   for (const { item } of readPathBackward(source)) {
     if (item.type === "gap") continue;
     below = item.seq < from ? below + 1 : 0;
-    if (below > 1) break;
+    if (below > ASKED_ENTRIES) break;
     if (below > 0) continue;
-    const lowest = spans[0];
+    const lowest = spans.at(-1);
     // A gap in the numbers is a branch that was left, or a bad line; both are outside of every span.
     if (lowest && lowest[0] === item.seq + 1) lowest[0] = item.seq;
-    else spans.unshift([item.seq, item.seq]);
+    else spans.push([item.seq, item.seq]);
   }
-  return spans;
+  return spans.sort(([one], [other]) => one - other); // a wrong number may stand anywhere
 }
 
 /** Below this a plain scan is as quick as another probe. */
 const SCAN_BYTES = 16 * 1024;
-const PROBE_BYTES = 4 * 1024;
 
-/** The first entry from a line's start on that has at least this seq. */
-function firstEntry(source: Source, from: number, seq: number): Placed<Entry> | null {
-  for (const line of linesForward(source, from, PROBE_BYTES)) {
-    const entry = line.text === null ? "too_long" : decodeLine(line.text);
-    if (typeof entry !== "string" && entry.seq >= seq) {
-      return { item: entry, offset: line.offset, bytes: line.bytes, text: line.text ?? "" };
-    }
-  }
-  return null;
-}
-
-/** A repeat, which whoever reads has already, or a number that is wrong (R4). `last` null: nothing was read before. */
-function isOutOfLine(source: Source, line: Line, seq: number, last: number | null): boolean {
-  if (last !== null && seq <= last + 1) return seq <= last;
-  const next = firstEntry(source, line.offset + line.bytes, 0);
-  if (next === null || next.item.seq >= seq) return false;
-  return next.item.seq > (last ?? highestBefore(source, line.offset));
-}
-
-/** The larger seq of the last two entries before a line's end, one of which may be wrong; 0: there are none. */
-function highestBefore(source: Source, to: number): number {
-  const seqs: number[] = [];
-  for (const line of linesBackward(source, to)) {
-    const entry = line.text === null ? "too_long" : decodeLine(line.text);
-    if (typeof entry !== "string") seqs.push(entry.seq);
-    if (seqs.length === 2) break;
-  }
-  return Math.max(0, ...seqs);
-}
+const NOTHING_KNOWN = { last: null, unread: 0, lastSeq: Infinity } as const;
 
 /** A line of a file of version 3, wherever it stands: the first may be the header. */
 function decodeOwn(line: Line): Placed<Header | Entry | Gap> {
@@ -190,9 +189,12 @@ function decodePlaced<Item extends object>(
 ): Placed<Item | Gap> {
   const { offset, bytes } = line;
   const text = line.text ?? "";
-  const item = decode(text); // also of a line too long to be held: a decoder counts
+  const item = decode(text); // also of a line that has no text: a decoder counts
   if (typeof item !== "string") return { item, offset, bytes, text };
-  if (line.text === null) return gapAt(line, "too_long");
+  if (line.text === null) {
+    const length = bytes - (line.ended ? 1 : 0);
+    return gapAt(line, length > LINE_BYTES_MAX ? "too_long" : "not_json"); // what is no UTF-8 is no JSON either
+  }
   // A blank line is what recovery leaves where bytes had vanished.
   return gapAt(line, item === "not_json" && text.trim() === "" ? "missing" : item);
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { BLOCK_BYTES_MAX, RESULT_BYTES_MAX } from "../limits.ts";
-import type { BlobName, Block, Message } from "./entry.ts";
+import { BLOCK_BYTES_MAX, MESSAGE_BYTES_MAX, NESTING_LEVELS_MAX, RESULT_BYTES_MAX } from "../limits.ts";
+import { blobsOf, isSpilled, type BlobName, type Block, type Message } from "./entry.ts";
 import { spillMessage } from "./spill.ts";
 
 /** Head and tail that stay, and a generous line between them. */
@@ -72,6 +72,97 @@ test("nothing of a text is lost: the blob is all of it, and head and tail are it
     }),
     { numRuns: 50 },
   );
+});
+
+test("what a tool returns is bounded as a whole: many large blocks and large details leave a short line", async () => {
+  const texts = Array.from({ length: 1_000 }, (_, at) => `${at} ${"x".repeat(16_000)}`);
+  const details = { rows: Array.from({ length: 50_000 }, (_, at) => `row ${at} ${"y".repeat(90)}`) };
+  const blobs = new Blobs();
+  const large = { ...message("toolResult", texts.map(textBlock)), details } as Message;
+  const spilled = await spillMessage(large, blobs.put);
+  assert.ok(Buffer.byteLength(JSON.stringify(spilled)) < 5 * RESULT_BYTES_MAX);
+  // Nothing is lost: whole, in a blob of its own, or in the list of those that were too many.
+  const found = contentOf(spilled).flatMap((block) => {
+    if (block.type !== "text") return [];
+    if (!block.blob) return [block.text];
+    const bytes = blobs.of(block).toString("utf8");
+    return bytes.startsWith("[")
+      ? (JSON.parse(bytes) as { text: string }[]).map(({ text }) => text)
+      : [bytes];
+  });
+  assert.deepEqual(found, texts);
+  assert.ok(spilled.role === "toolResult" && isSpilled(spilled.details));
+  assert.deepEqual(JSON.parse(blobs.kept.get(spilled.details.blob.sha256)?.toString("utf8") ?? ""), details);
+  assert.deepEqual(new Set(blobsOf({ type: "message", message: spilled })), new Set(blobs.kept.keys()));
+  assert.deepEqual(await spillMessage(spilled, blobs.put), spilled);
+});
+
+test("blocks share the room of their message in their order, and small ones find what the large ones left", async () => {
+  const [half, most] = [RESULT_BYTES_MAX / 2, RESULT_BYTES_MAX - 500];
+  const blobs = new Blobs();
+  const content = [half, most, half - 100, 100, 5_000].map((bytes) => textBlock("x".repeat(bytes)));
+  const kept = contentOf(await spillMessage(message("toolResult", content), blobs.put));
+  assert.deepEqual(
+    kept.map(({ blob }) => blob?.bytes ?? null),
+    [null, most, null, null, 5_000],
+  );
+});
+
+test("any number of empty blocks makes no long line", async () => {
+  const blobs = new Blobs();
+  const empty = Array.from({ length: 100_000 }, () => textBlock(""));
+  const spilled = await spillMessage(message("toolResult", empty), blobs.put);
+  assert.ok(JSON.stringify(spilled).length < RESULT_BYTES_MAX);
+  assert.equal(blobs.kept.size, 1);
+});
+
+test("an answer keeps each of its calls, however many and large they are", async () => {
+  const blobs = new Blobs();
+  const text = "x".repeat(BLOCK_BYTES_MAX - 100);
+  const calls = Array.from({ length: 40 }, (_, at) => ({
+    type: "toolCall" as const,
+    id: `c${at}`,
+    name: "write",
+    arguments: { text: `${at} ${text}` },
+  }));
+  const spilled = await spillMessage(message("assistant", calls), blobs.put);
+  assert.deepEqual(
+    contentOf(spilled).map((block) => block.type === "toolCall" && block.id),
+    calls.map(({ id }) => id),
+  );
+  assert.ok(JSON.stringify(spilled).length < 2 * MESSAGE_BYTES_MAX);
+});
+
+test("details stay up to 16 KiB, and above them are an object that names them", async () => {
+  const blobs = new Blobs();
+  const fits = { diff: "d".repeat(RESULT_BYTES_MAX - '{"diff":""}'.length) };
+  for (const details of [fits, null, "text", 5, [1]]) {
+    const result = { ...message("toolResult", []), details } as Message;
+    assert.deepEqual(await spillMessage(result, blobs.put), result);
+  }
+  assert.equal(blobs.kept.size, 0);
+  for (const details of [{ diff: `${fits.diff}d` }, "é".repeat(RESULT_BYTES_MAX)]) {
+    const spilled = await spillMessage({ ...message("toolResult", []), details } as Message, blobs.put);
+    assert.ok(spilled.role === "toolResult" && isSpilled(spilled.details));
+    const { blob } = spilled.details;
+    assert.deepEqual(JSON.parse(blobs.kept.get(blob.sha256)?.toString("utf8") ?? ""), details);
+    assert.ok(Buffer.byteLength(spilled.details.spilled) <= KEPT_BYTES_MAX);
+  }
+});
+
+test("what is nested too deeply is refused with a reason, in arguments and in details", async () => {
+  let deep: unknown = 1;
+  for (let level = 0; level < 20_000; level += 1) deep = level % 2 === 0 ? [deep] : { deep };
+  const call = { type: "toolCall", id: "c", name: "write", arguments: { deep } } as const;
+  for (const refused of [
+    message("assistant", [call]),
+    { ...message("toolResult", []), details: deep } as Message,
+  ]) {
+    await assert.rejects(spillMessage(refused, new Blobs().put), {
+      code: "bad_input",
+      message: new RegExp(`nested too deeply: more than ${NESTING_LEVELS_MAX}`),
+    });
+  }
 });
 
 test("a message of plain text becomes a block only when it spills", async () => {
@@ -166,6 +257,10 @@ test("a blob that cannot be put fails the message: nothing is cut without being 
     full,
   );
 });
+
+function textBlock(text: string): Block {
+  return { type: "text", text };
+}
 
 function message(role: "user" | "assistant" | "toolResult", content: readonly Block[]): Message {
   return { role, content, toolCallId: "c", details: { kept: [1, 2] }, timestamp: 1 } as unknown as Message;

@@ -33,13 +33,23 @@ export interface Folded {
   readonly blobs: ReadonlySet<string>;
   /** The letters that it took, and when; not those that were copied with another's history. */
   readonly letters: ReadonlyMap<string, number>;
-  /** With the number of the line, so that a person finds it with an editor. */
+  /** With the number of the line, so that a person finds it with an editor; of the line after it, where it has none. */
   readonly gaps: readonly (Gap & { readonly line: number })[];
 }
 
+/** What a gap is, in words that follow the name of its line. */
+export const REASONS = {
+  not_json: "is not JSON",
+  wrong_shape: "is not an entry",
+  wrong_seq: "has a number that does not fit",
+  too_long: "is longer than a line may be",
+  missing: "is missing",
+} as const;
+
 type Mutable<Of> = { -readonly [Name in keyof Of]: Of[Name] };
 
-export function foldTranscript(source: Source): Folded {
+/** `lastSeq` is the number of its last entry, where somebody knows it: a larger one is wrong. */
+export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
   const blobs = new Set<string>();
   const letters = new Map<string, number>();
   const gaps: Folded["gaps"][number][] = [];
@@ -62,7 +72,7 @@ export function foldTranscript(source: Source): Folded {
   let line = 0;
   let compacted = false;
   let afterGap = false; // then the parent may be the line that cannot be read, and nothing says that it is not
-  for (const { item, offset, bytes } of readForward(source, 0)) {
+  for (const { item, offset, bytes } of readForward(source, 0, lastSeq)) {
     const isLine = !(item.type === "gap" && item.bytes === 0); // a gap between two good lines has none of its own
     if (isLine) {
       line += 1;
@@ -71,7 +81,7 @@ export function foldTranscript(source: Source): Folded {
     }
     if (item.type === "session") folded.header = item;
     else if (item.type === "gap") {
-      gaps.push({ ...item, line });
+      gaps.push({ ...item, line: isLine ? line : line + 1 });
       if (isLine) folded.lastSeq += 1; // It was an entry, and the next one is numbered after it.
       afterGap = true;
     } else {

@@ -14,7 +14,7 @@ import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/pa
 import { COLUMNS, columnsOf, ROW, unpackRow } from "../store/local/row.ts";
 import { asDamaged, checkVersion, tune } from "../store/local/schema.ts";
 import { snapshot } from "../store/local/spliced.ts";
-import { foldTranscript, type Folded } from "./folded.ts";
+import { foldTranscript, REASONS, type Folded } from "./folded.ts";
 import { transcriptFiles } from "./rebuild.ts";
 
 export interface Finding {
@@ -111,7 +111,7 @@ function checkSession(
   const taken = snapshot(database, paths, row.transcript.id);
   if (taken === null) return [damage(where, "its row is gone")];
   try {
-    const folded = foldTranscript(taken.source);
+    const folded = foldTranscript(taken.source, row.transcript.lastSeq);
     for (const sha256 of folded.blobs) named.set(sha256, where);
     return [
       ...checkLength(where, row, taken.source.size),
@@ -148,14 +148,6 @@ function checkGaps(where: string, folded: Folded): Finding[] {
     damage(where, `line ${gap.line} ${REASONS[gap.reason]} (kept; shown as a gap)`),
   );
 }
-
-const REASONS = {
-  not_json: "is not JSON",
-  wrong_shape: "is not an entry",
-  wrong_seq: "repeats a number",
-  too_long: "is longer than a line may be",
-  missing: "is missing",
-} as const;
 
 function checkRow(where: string, row: Session, folded: Folded): Finding[] {
   if (folded.gaps.length > 0) return []; // Where lines are missing the two cannot agree, and that has been said.

@@ -365,6 +365,21 @@ describe("a transcript that is not as it should be", () => {
     });
   }
 
+  test("that has lost its first entry, or has a line that nobody can read, is restored and named", async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("one", "a", "b", "c");
+    const file = await home.file(key);
+    await home.close();
+    const [header, , ...rest] = readFileSync(file, "utf8").split("\n");
+    writeFileSync(file, [header, rest[0], "something else", ...rest.slice(1)].join("\n"));
+    removeDatabases(home);
+    assert.deepEqual(rebuilt(home).lost, [
+      NO_STATE,
+      `${file}: line 2 is missing`,
+      `${file}: line 3 is not JSON`,
+    ]);
+  });
+
   test("with a torn last line is restored up to it, and the torn part goes to foreign/ with the next entry", async (t) => {
     const home = await Home.open(t);
     const key = await home.talk("one", "a", "b");

@@ -20,7 +20,7 @@ import { checkVersion, climb, LADDER, tune } from "../store/local/schema.ts";
 import { Tables } from "../store/local/tables.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
 import { FileSource } from "../transcript/lines.ts";
-import { foldTranscript, type Folded } from "./folded.ts";
+import { foldTranscript, REASONS, type Folded } from "./folded.ts";
 
 export interface Rebuilt {
   readonly sessions: number;
@@ -138,7 +138,10 @@ function readAll(paths: Paths, lost: string[], progress: (done: number) => void)
       lost.push(
         `${path.path}: it says that it is ${key}'s, which is another agent's; the file is left as it is`,
       );
-    else found.push({ ...folded, id: path.id, key });
+    else {
+      found.push({ ...folded, id: path.id, key });
+      for (const gap of folded.gaps) lost.push(`${path.path}: line ${gap.line} ${REASONS[gap.reason]}`);
+    }
     progress(found.length);
   }
   return found;

@@ -6,7 +6,7 @@
 
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Entry } from "../../src/transcript/entry.ts";
 import { contextStart } from "../../src/transcript/fold.ts";
@@ -17,7 +17,16 @@ import { writeScenes, type Scene } from "./scenes.ts";
 
 /** The part of pi that is asked. The names are pi's. */
 interface Pi {
-  readonly SessionManager: { open(path: string): PiSession };
+  readonly SessionManager: {
+    open(path: string): PiSession;
+    listAll(folder: string): Promise<readonly PiListed[]>;
+  };
+}
+
+interface PiListed {
+  readonly path: string;
+  readonly parentSessionPath?: string;
+  readonly messageCount: number;
 }
 
 interface PiSession {
@@ -50,6 +59,7 @@ async function main(): Promise<number> {
       ...scenes.map((scene) => checkScene(pi, scene)),
       ...damagedScenes(home, scenes).map((path) => checkLike(pi, path)),
       ...["v1", "v2", "v3"].map((name) => checkOlder(pi, home, name)),
+      await checkListed(pi, scenes),
     ];
     return tell(version, verdicts);
   } finally {
@@ -126,6 +136,29 @@ function checkOlder(pi: Pi, home: string, name: string): Verdict {
     ...likeDiffers(session, path),
   ];
   return { name: `fixture ${name}`, entries: branch.length, messages: messages.length, wrong };
+}
+
+/**
+ * A fork in pi's list. pi is told the bare name of the transcript that it came from, and does not look for it in the
+ * fork's folder: so it lists the fork as a root. The day this differs, docs/formats/transcript.md has to say so.
+ */
+async function checkListed(pi: Pi, scenes: readonly Scene[]): Promise<Verdict> {
+  const [fork, origin] = ["fork", "rewind"].map(
+    (wanted) => scenes.find(({ name }) => name === wanted)?.path ?? "",
+  );
+  const folder = dirname(fork ?? "");
+  const listed = await pi.SessionManager.listAll(folder);
+  const found = listed.find(({ path }) => path === fork);
+  const wrong = [
+    ...differs("parent of a fork in pi's list", found?.parentSessionPath, basename(origin ?? "")),
+    ...differs("the folder of that parent", dirname(origin ?? ""), folder),
+    ...differs(
+      "whether pi finds the parent",
+      listed.some(({ path }) => path === found?.parentSessionPath),
+      false,
+    ),
+  ];
+  return { name: "fork, in a list", entries: listed.length, messages: found?.messageCount ?? 0, wrong };
 }
 
 function damagedScenes(home: string, scenes: readonly Scene[]): string[] {

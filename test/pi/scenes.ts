@@ -150,8 +150,18 @@ async function writeTalk(book: Book): Promise<void> {
   ]);
   await book.open("blobs");
   const large: Message = { role: "user", content: "long ".repeat(100_000), timestamp: 1 };
-  const spilled = await spillMessage(large, (bytes) => book.store.putBlob(bytes));
-  await book.add("blobs", [{ type: "message", timestamp: AT, message: spilled }, ...turn("c3")]);
+  const rows = Array.from({ length: 30 }, (_, at): Block => ({ type: "text", text: `${at} `.repeat(9_000) }));
+  const result = { role: "toolResult", toolCallId: "c4", toolName: "read", isError: false } as const;
+  const wide: Message = { ...result, content: rows, details: { rows }, timestamp: 2 };
+  const [said, returned] = await Promise.all(
+    [large, wide].map((message) => spillMessage(message, (bytes) => book.store.putBlob(bytes))),
+  );
+  if (!said || !returned) throw new Error("nothing was spilled");
+  await book.add("blobs", [
+    { type: "message", timestamp: AT, message: said },
+    ...turn("c3"),
+    { type: "message", timestamp: AT, message: returned },
+  ]);
 }
 
 async function writeCompactions(book: Book): Promise<void> {

@@ -7,6 +7,12 @@ import type { SessionKey } from "../../routing/key.ts";
 import type { Change } from "../store.ts";
 import { ended, noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
 
+function nested(levels: number): unknown {
+  let value: unknown = "x";
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
+}
+
 export function commitContract(corner: () => Corner): void {
   describe("commit", () => {
     test("changes of every kind, to several sessions, happen together and in any order", async () => {
@@ -134,6 +140,8 @@ export function commitContract(corner: () => Corner): void {
         { do: "setTimer", timer: at.timer("t", key, { body: large }), expectDueAtMs: null },
         { do: "send", outgoing: { ...at.sending("x", key).outgoing, ...large } },
         { do: "send", outgoing: { ...at.sending("x", key).outgoing, id: "x".repeat(513) } },
+        { do: "setTimer", timer: at.timer("t", key, { body: nested(20_000) }), expectDueAtMs: null },
+        at.posting(key, "x", { content: [{ type: "nested", in: nested(20_000) }] as never }),
       ];
       const stale: Change = { do: "clearTimer", id: at.id("none"), expectDueAtMs: 1 };
       for (const change of wrong) await withoutTrace(at, "bad_input", [stale, change]);

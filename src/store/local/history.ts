@@ -42,16 +42,17 @@ function startDown({ row, source }: Snapshot, range: Range): Extract<Stop, { way
   return { way: "down", seq, lastSeq, spans };
 }
 
-function pageDown({ source }: Snapshot, stop: Extract<Stop, { way: "down" }>): HistoryPage {
+function pageDown({ row, source }: Snapshot, stop: Extract<Stop, { way: "down" }>): HistoryPage {
   const page = new Filling();
-  for (const placed of readForward(source, stop.seq <= 1 ? 0 : seekSeq(source, stop.seq))) {
+  const from = stop.seq <= 1 ? 0 : seekSeq(source, stop.seq);
+  for (const placed of readForward(source, from, row.transcript.lastSeq)) {
     const { item } = placed;
     if (item.type === "session") continue;
     if (item.type === "gap") {
       page.add(item, placed);
       continue;
     }
-    if (item.seq > stop.lastSeq) break;
+    if (item.seq > stop.lastSeq) break; // added since the first page
     if (page.isFull) return { items: page.items, stop: { ...stop, seq: item.seq } };
     if (isOnPath(stop.spans, item.seq)) page.add(item, placed);
   }

@@ -181,7 +181,7 @@ class Search {
     try {
       // The offset is a shortcut; should the file have been made anew, its lines are found by seq.
       if (offset > source.size) offset = seekSeq(source, seq + 1);
-      for (const { item, offset: at, bytes } of readForward(source, offset)) {
+      for (const { item, offset: at, bytes } of readForward(source, offset, row.transcript.lastSeq)) {
         offset = at + bytes;
         if (item.type === "gap" || item.type === "session" || item.seq <= seq) continue;
         seq = item.seq;
