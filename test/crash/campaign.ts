@@ -1,8 +1,8 @@
 // The kill campaign: start the workload, kill it without warning at a random moment, recover, compare; again and
-// again on the same home. It shows that a process crash costs nothing. It cannot show that a power cut does not,
-// because the page cache survives a process: for that there is test/powercut/.
+// again on the same home. Often the start after a kill is killed as well, while it recovers. It shows that a process
+// crash costs nothing. It cannot show that a power cut does not, because the page cache survives a process: for that
+// there is test/powercut/.
 
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { openLog } from "../../src/base/log.ts";
 import { RealWorld, SimulatedWorld } from "../../src/base/world.ts";
 import { fsck } from "../../src/upkeep/fsck.ts";
 import { judge } from "./judge.ts";
+import { Killer } from "./killer.ts";
 import { Ledger } from "./ledger.ts";
 import { look } from "./look.ts";
 import { brokenSource, realSource, type Variant } from "./variants.ts";
@@ -24,6 +25,8 @@ export interface Campaign {
 
 export interface Outcome {
   readonly kills: number;
+  /** Of these, kills of a start that was not done: it was recovering from the kill before. */
+  readonly beforeReady: number;
   readonly acknowledged: number;
   /** Killed with commits under way whose fate nobody had been told. */
   readonly undecided: number;
@@ -32,7 +35,12 @@ export interface Outcome {
 
 /** A home is used for so many kills, then a new one: so that a run's cost does not grow with its length. */
 const KILLS_PER_HOME = 20;
-const LIFE_MS_MAX = 400;
+
+/** How often the start after a kill is killed too. Of those, so many again: in the end it is two kills in five. */
+const STARTS_KILLED = 0.4;
+
+/** Comparisons for each that also runs fsck and asks search. */
+const THOROUGH_EVERY = 4;
 
 export async function crash(campaign: Campaign): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "sessiond-crash-"));
@@ -40,10 +48,11 @@ export async function crash(campaign: Campaign): Promise<Outcome> {
   try {
     const source =
       campaign.variant === null ? realSource() : brokenSource(campaign.variant, join(folder, "broken"));
-    let outcome: Outcome = { kills: 0, acknowledged: 0, undecided: 0, problems: [] };
+    const killer = new Killer(source, campaign.seed, dice);
+    let outcome: Outcome = { kills: 0, beforeReady: 0, acknowledged: 0, undecided: 0, problems: [] };
     for (let homes = 0; outcome.kills < campaign.kills && outcome.problems.length === 0; homes += 1) {
       const home = join(folder, `home-${homes}`);
-      outcome = await oneHome({ ...campaign, source, home, dice }, outcome);
+      outcome = await oneHome({ ...campaign, home, dice, killer }, outcome);
       rmSync(home, { recursive: true, force: true });
     }
     return outcome;
@@ -52,50 +61,59 @@ export async function crash(campaign: Campaign): Promise<Outcome> {
   }
 }
 
-type Running = Campaign & { readonly source: string; readonly home: string; readonly dice: SimulatedWorld };
+type Running = Campaign & { readonly home: string; readonly dice: SimulatedWorld; readonly killer: Killer };
 
 async function oneHome(running: Running, before: Outcome): Promise<Outcome> {
-  const world = new RealWorld();
   const ledger = new Ledger();
-  let { kills, acknowledged, undecided } = before;
-  for (let run = 0; run < KILLS_PER_HOME && kills < running.kills; run += 1) {
-    await liveAndDie(running, ledger, kills);
-    kills += 1;
-    const open = ledger.attempts.size - ledger.acknowledged.size;
-    const seen = await look(running.home, { world, log: openLog("silent") });
-    const verdict = judge(ledger, seen);
-    const checked = run % 5 === 4 ? await fsck(running.home, world.nowMs(), () => {}) : { findings: [] };
-    const problems = [
-      ...verdict.problems,
-      ...checked.findings.map((finding) => `fsck: ${finding.where}: ${finding.message}`),
-    ];
-    acknowledged = before.acknowledged + verdict.kept;
-    undecided += open;
-    running.said(
-      `kill ${kills}: ${verdict.kept} acknowledged commits in ${seen.sessions.size} sessions all there; ${open} were under way`,
-    );
-    if (problems.length > 0) return { kills, acknowledged, undecided, problems };
+  const last = Math.min(before.kills + KILLS_PER_HOME, running.kills);
+  let outcome = before;
+  for (let round = 1; outcome.kills < last && outcome.problems.length === 0; round += 1) {
+    try {
+      const kills = await killSome(running, ledger, { from: outcome.kills, to: last });
+      const undecided = outcome.undecided + ledger.undecided;
+      const { kept, problems } = await compare(running, ledger, round % THOROUGH_EVERY === 0);
+      const acknowledged = before.acknowledged + kept;
+      const beforeReady = outcome.beforeReady + kills.beforeReady;
+      outcome = { kills: kills.to, beforeReady, acknowledged, undecided, problems };
+    } catch (error) {
+      const problem = `it does not start: ${error instanceof Error ? error.message : String(error)}`;
+      outcome = { ...outcome, problems: [problem] };
+    }
   }
-  return { kills, acknowledged, undecided, problems: [] };
+  return outcome;
 }
 
-/** Runs the workload until a moment that nobody chose, and hears what it had said by then. */
-async function liveAndDie(running: Running, ledger: Ledger, run: number): Promise<void> {
-  const workload = join(running.source, "test/crash/workload.ts");
-  const child = spawn(process.execPath, [workload, running.home, String(running.seed), String(run)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  let doomed: NodeJS.Timeout | null = null;
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-    doomed ??= setTimeout(() => child.kill("SIGKILL"), running.dice.random() * LIFE_MS_MAX);
-  });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  child.on("close", () => resolve());
-  await promise;
-  if (doomed) clearTimeout(doomed);
-  if (child.signalCode !== "SIGKILL")
-    throw new Error(`the workload ended by itself (exit ${child.exitCode}): ${output.slice(-300)}`);
-  ledger.hearOutput(output);
+/** A life, and perhaps the starts after it, all killed. */
+async function killSome(
+  { home, killer, dice }: Running,
+  ledger: Ledger,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<{ readonly to: number; readonly beforeReady: number }> {
+  const life = await killer.life(home, from);
+  if (!life.killed) throw new Error(`the workload ended by itself: ${life.output.slice(-300)}`);
+  ledger.hearOutput(life.output);
+  let [kills, beforeReady] = [from + 1, 0];
+  while (kills < to && dice.random() < STARTS_KILLED) {
+    const start = await killer.start(home);
+    ledger.hearOutput(start.output);
+    if (!start.killed) break;
+    kills += 1;
+    if (!start.ready) beforeReady += 1;
+  }
+  return { to: kills, beforeReady };
+}
+
+async function compare(
+  { home, said }: Running,
+  ledger: Ledger,
+  thorough: boolean,
+): Promise<{ readonly kept: number; readonly problems: readonly string[] }> {
+  const world = new RealWorld();
+  const open = ledger.undecided;
+  const seen = await look(home, { world, log: openLog("silent"), search: thorough });
+  const verdict = judge(ledger, seen);
+  const { findings } = thorough ? await fsck(home, world.nowMs(), () => {}) : { findings: [] };
+  said(`${verdict.kept} commits in ${seen.accounts.size} sessions all there; ${open} were under way`);
+  const found = findings.map((finding) => `fsck: ${finding.where}: ${finding.message}`);
+  return { kept: verdict.kept, problems: [...verdict.problems, ...found] };
 }

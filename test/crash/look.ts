@@ -1,139 +1,166 @@
 // What a home shows after a crash: recovered by opening it, then read from the files as a stranger would, and from
 // the tables through the store.
 
-import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../src/base/log.ts";
 import type { World } from "../../src/base/world.ts";
+import type { Outgoing } from "../../src/mail/letter.ts";
 import type { SessionKey } from "../../src/routing/key.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
 import { pathsIn, transcriptPath } from "../../src/store/local/paths.ts";
-
-export interface SeenSession {
-  readonly row: Session;
-  /** The texts of its entries, from the file, in the order of the lines. */
-  readonly texts: readonly string[];
-  /** Ids of letters that its entries say they came in. */
-  readonly mailIds: readonly string[];
-  /** Hashes of blobs that its entries name and that could be read whole. */
-  readonly blobs: ReadonlySet<string>;
-  readonly waiting: readonly string[];
-}
+import type { Page } from "../../src/store/store.ts";
+import type { Timer } from "../../src/timers/timer.ts";
+import type { BlobName } from "../../src/transcript/entry.ts";
+import { activePath, type Account, type Accounts } from "./model.ts";
+import { readAsStranger } from "./stranger.ts";
 
 export interface Seen {
-  readonly sessions: ReadonlyMap<SessionKey, SeenSession>;
+  readonly accounts: Accounts;
   /** What is wrong whatever was attempted: a file that cannot be read, a row that disagrees with it. */
   readonly problems: readonly string[];
 }
 
-interface Line {
-  readonly type: string;
-  readonly id: string;
-  readonly parentId: string | null;
-  readonly seq: number;
-  readonly mailId?: string;
-  readonly message?: {
-    readonly content: readonly {
-      readonly text: string;
-      readonly blob?: { readonly sha256: string; readonly bytes: number };
-    }[];
-  };
+export interface Look {
+  readonly world: World;
+  readonly log: Log;
+  /** True: search is waited for and asked as well. */
+  readonly search?: boolean;
 }
 
-export async function look(home: string, parts: { world: World; log: Log }): Promise<Seen> {
+/** What waits for a time or a door, by the session that it belongs to. */
+interface Waiting {
+  readonly timers: readonly Timer[];
+  readonly outbox: readonly Outgoing[];
+}
+
+export async function look(home: string, { world, log, search = false }: Look): Promise<Seen> {
   const problems: string[] = [];
-  const sessions = new Map<SessionKey, SeenSession>();
-  const store = await LocalStore.open(home, {
-    ...parts,
-    died: (fault) => problems.push(`the store died: ${fault.message}`),
-  });
+  const died = (fault: { readonly message: string }): void =>
+    void problems.push(`the store died: ${fault.message}`);
+  const store = await LocalStore.open(home, { world, log, died });
   try {
-    for (let cursor: string | null = null, more = true; more;) {
-      const page: { rows: readonly Session[]; next: string | null } = await store.sessions({
-        cursor,
-        limit: 500,
-      });
-      for (const row of page.rows) sessions.set(row.key, await lookAt(store, home, row, problems));
-      cursor = page.next;
-      more = cursor !== null;
-    }
+    const accounts = new Map<SessionKey, Account>();
+    const waiting = await whatWaits(store);
+    for (const row of await all((cursor) => store.sessions({ cursor, limit: 500 })))
+      accounts.set(row.key, await lookAt({ store, home, row, waiting, problems }));
+    for (const { key, id } of [...waiting.timers, ...waiting.outbox])
+      if (!accounts.has(key)) problems.push(`${id} has outlived its session, ${key}`);
+    if (search) problems.push(...(await searched(store, accounts)));
+    return { accounts, problems };
   } finally {
     await store.close();
   }
-  return { sessions, problems };
 }
 
-async function lookAt(
-  store: LocalStore,
-  home: string,
-  row: Session,
-  problems: string[],
-): Promise<SeenSession> {
-  const path = transcriptPath(pathsIn(home), row.agent, row.transcript.id);
-  const complain = (what: string): number => problems.push(`${row.key}: ${what}`);
-  const text = readOr(path, () => complain("its file is missing"));
-  if (!text.endsWith("\n")) complain("its file ends in the middle of a line");
-  if (Buffer.byteLength(text) !== row.transcript.bytes)
-    complain(`its file has ${Buffer.byteLength(text)} bytes, its row says ${row.transcript.bytes}`);
-  const lines = text
-    .split("\n")
-    .slice(1, -1)
-    .map((line, at) => parse(line, () => complain(`line ${at + 2} is not JSON`)));
-  // What another reader of the format relies on: each line continues the one before it, and all are numbered.
-  let parentId: string | null = null;
-  for (const [at, line] of lines.entries()) {
-    if (line.seq !== at + 1) complain(`line ${at + 2} has seq ${line.seq}`);
-    if (line.parentId !== parentId) complain(`line ${at + 2} continues ${line.parentId}, not ${parentId}`);
-    parentId = line.id;
-  }
-  if (new Set(lines.map((line) => line.id)).size !== lines.length) complain("two entries have the same id");
-  if (row.transcript.lastSeq !== lines.length)
-    complain(`its row says seq ${row.transcript.lastSeq}, its file has ${lines.length} entries`);
-  const through: string[] = [];
-  for await (const item of store.entries(row.transcript.id, { since: 1 }))
-    through.push(item.type === "gap" ? "gap" : item.id);
-  if (through.join() !== lines.map((line) => line.id).join())
-    complain("the store reads other entries than the file has");
-  const blobs = new Set<string>();
-  for (const blob of lines.flatMap(
-    (line) => line.message?.content.flatMap((block) => block.blob ?? []) ?? [],
-  )) {
-    const bytes = await store.readBlob(blob.sha256, { from: 0, bytes: blob.bytes + 1 });
-    if (bytes?.length === blob.bytes) blobs.add(blob.sha256);
-  }
-  const waiting: string[] = [];
-  for (let cursor: string | null = null, more = true; more;) {
-    const page: { rows: readonly { id: string }[]; next: string | null } = await store.mail(row.key, {
-      cursor,
-      limit: 500,
-    });
-    waiting.push(...page.rows.map((mail) => mail.id));
-    cursor = page.next;
-    more = cursor !== null;
-  }
+async function whatWaits(store: LocalStore): Promise<Waiting> {
+  const dueByMs = Number.MAX_SAFE_INTEGER;
+  const timers = await all((cursor) => store.timers({ cursor, limit: 500, dueByMs }));
+  const outbox: Outgoing[] = [];
+  for (const refused of [false, true])
+    outbox.push(...(await all((cursor) => store.outbox({ cursor, limit: 500, refused }))));
+  return { timers, outbox };
+}
+
+async function lookAt(at: {
+  readonly store: LocalStore;
+  readonly home: string;
+  readonly row: Session;
+  readonly waiting: Waiting;
+  readonly problems: string[];
+}): Promise<Account> {
+  const { store, row, waiting } = at;
+  const { key, transcript, state, route, signal, settings, settingsVersion, usage } = row;
+  const complain = (what: string): void => void at.problems.push(`${key}: ${what}`);
+  const path = transcriptPath(pathsIn(at.home), row.agent, transcript.id);
+  const { entries, ids } = readAsStranger(path, transcript, complain);
+  await compareReading(store, transcript.id, {
+    since: ids,
+    from: activePath(entries).map((seq) => ids[seq - 1] ?? ""),
+    complain,
+  });
+  for (const { blob } of entries)
+    if (blob !== null && !(await isWhole(store, blob))) complain(`blob ${blob.sha256} is not there whole`);
+  const letters = await all((cursor) => store.mail(key, { cursor, limit: 500 }));
   return {
-    row,
-    texts: lines.map((line) => line.message?.content[0]?.text ?? ""),
-    mailIds: lines.flatMap((line) => line.mailId ?? []),
-    blobs,
-    waiting,
+    transcript: transcript.id,
+    copied: transcript.copied,
+    entries,
+    state,
+    route,
+    signal,
+    settings,
+    settingsVersion,
+    usage,
+    mail: letters.map(({ to: _to, postedAtMs: _at, ...letter }) => letter),
+    timers: byId(waiting.timers.filter((timer) => timer.key === key)),
+    outbox: byId(
+      waiting.outbox
+        .filter((outgoing) => outgoing.key === key)
+        .map(({ postedAtMs: _at, ...outgoing }) => outgoing),
+    ),
   };
 }
 
-function readOr(path: string, missing: () => void): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    missing();
-    return "";
+/** The store reads what the file has, whole and along the active path. */
+async function compareReading(
+  store: LocalStore,
+  transcript: string,
+  expected: {
+    readonly since: readonly string[];
+    readonly from: readonly string[];
+    readonly complain: (what: string) => void;
+  },
+): Promise<void> {
+  for (const way of ["since", "from"] as const) {
+    const read: string[] = [];
+    const range = way === "since" ? { since: 1 } : { from: 1 };
+    for await (const item of store.entries(transcript, range))
+      read.push(item.type === "gap" ? "gap" : item.id);
+    if (read.join() !== expected[way].join())
+      expected.complain(`read ${way} 1, the store has other entries than the file`);
   }
 }
 
-function parse(line: string, bad: () => void): Line {
-  try {
-    return JSON.parse(line) as Line;
-  } catch {
-    bad();
-    return { type: "", id: "", parentId: null, seq: 0 };
+async function isWhole(store: LocalStore, blob: BlobName): Promise<boolean> {
+  const bytes = await store.readBlob(blob.sha256, { from: 0, bytes: blob.bytes + 1 });
+  return bytes?.length === blob.bytes;
+}
+
+/** Of waiting for search. It is there so that a campaign ends, and promises nothing. */
+const SEARCH_TRIES_MAX = 1_000;
+const SEARCH_AGAIN_MS = 10;
+
+/** Search catches up, and then finds the last words of every session, and none of a session that is gone. */
+async function searched(store: LocalStore, accounts: Accounts): Promise<string[]> {
+  const problems: string[] = [];
+  for (let tries = 0; (await store.search({ text: "catching up" })).behind > 0; tries += 1) {
+    if (tries === SEARCH_TRIES_MAX) return ["search does not catch up"];
+    await sleep(SEARCH_AGAIN_MS);
   }
+  for (const [key, { transcript, entries }] of accounts) {
+    const text = entries.at(-1)?.text ?? "";
+    const { hits } = await store.search({ text, limit: 100 });
+    for (const hit of hits)
+      if (accounts.get(hit.key)?.transcript !== hit.transcript)
+        problems.push(`search finds ${text} in ${hit.key}, transcript ${hit.transcript}, which is gone`);
+    if (text !== "" && !hits.some((hit) => hit.transcript === transcript && hit.seq === entries.length))
+      problems.push(`search does not find ${text} in ${key}`);
+  }
+  return problems;
+}
+
+async function all<Row>(page: (cursor: string | null) => Promise<Page<Row>>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let cursor: string | null = null, more = true; more;) {
+    const { rows: some, next }: Page<Row> = await page(cursor);
+    rows.push(...some);
+    cursor = next;
+    more = next !== null;
+  }
+  return rows;
+}
+
+function byId<Item extends { readonly id: string }>(items: readonly Item[]): Record<string, Item> {
+  return Object.fromEntries(items.map((item) => [item.id, item]));
 }

@@ -13,6 +13,7 @@ const { values } = parseArgs({
   },
 });
 
+/** Null: the real source. */
 function variantFrom(name: string | undefined): Variant | null {
   if (name === undefined) return null;
   if (name in VARIANTS) return name as Variant;
@@ -28,19 +29,21 @@ if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
 }
 const tell = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
 
+const variant = variantFrom(values.variant);
+
 tell(
-  `A process commits to many sessions at once: entries, letters, state, blobs, forks, several sessions in one commit.`,
+  `A process does to many sessions at once whatever a store can be asked to do: entries, rewinds, letters, timers, answers, settings, blobs, forks, deletions, several sessions in one commit.`,
 );
 tell(
-  `It is killed (SIGKILL) at random moments, ${kills} times, and what it was told is compared with what is there. Seed ${seed}.\n`,
+  `It is killed (SIGKILL) at random moments, ${kills} times, also while it recovers from the kill before, and what it was told is compared with what is there. Seed ${seed}.\n`,
 );
-const outcome = await crash({ kills, seed, variant: variantFrom(values.variant), said: tell });
+const outcome = await crash({ kills, seed, variant, said: tell });
 if (values.json)
   process.stdout.write(`${JSON.stringify({ ok: outcome.problems.length === 0, result: outcome })}\n`);
 for (const problem of outcome.problems) tell(`  PROBLEM ${problem}`);
 tell(
   outcome.problems.length === 0
-    ? `\n${outcome.kills} kills, ${outcome.acknowledged} acknowledged commits: 0 lost, 0 doubled, 0 half done (${outcome.undecided} were under way when the process died).`
-    : `\n${outcome.problems.length} problems after ${outcome.kills} kills. The same again: npm run crash -- --kills ${kills} --seed ${seed}`,
+    ? `\n${outcome.kills} kills, ${outcome.beforeReady} of them of a start that was not done; ${outcome.acknowledged} commits: 0 lost, 0 doubled, 0 half done (${outcome.undecided} were under way when the process died).`
+    : `\n${outcome.problems.length} problems after ${outcome.kills} kills. The same again: npm run crash -- --kills ${kills} --seed ${seed}${variant === null ? "" : ` --variant ${variant}`}`,
 );
 process.exitCode = outcome.problems.length === 0 ? 0 : 1;

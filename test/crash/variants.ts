@@ -30,6 +30,18 @@ export const VARIANTS = {
   "no-directory-sync": [
     { file: "src/store/local/checkpoint.ts", from: "await syncAll(dirty.directories, syncPath);", to: "" },
   ],
+  /** Recovery empties the journal's twins in two transactions. Only a crash between them shows it. */
+  "twins-emptied-apart": [
+    {
+      file: "src/store/local/checkpoint.ts",
+      from: "for (const twin of twins) this.#database.exec(`DELETE FROM journal_${twin}`);",
+      to: "for (const twin of twins) this.#database.exec(`DELETE FROM journal_${twin}; COMMIT; BEGIN IMMEDIATE`);",
+    },
+  ],
+  /** Recovery trusts that the names of the files it writes to are safe. Only a power cut after a kill shows it. */
+  "no-directory-sync-in-recovery": [
+    { file: "src/store/local/recover.ts", from: "    files.doubt(path);\n", to: "" },
+  ],
   /** The caller hears "done" before it is. Any crash shows it. */
   "told-before-commit": [
     {

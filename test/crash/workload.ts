@@ -1,6 +1,6 @@
-// The program that the campaigns kill: it commits to many sessions at once — entries, letters, state, several
-// sessions in one commit, blobs, forks, deletions — and reports every attempt and every acknowledgement on its
-// standard output, each before the next thing happens.
+// The program that the campaigns kill: it does to many sessions at once whatever a store can be asked to do
+// (deeds.ts), and reports every attempt and every acknowledgement on its standard output, each before the next thing
+// happens.
 //
 //   node test/crash/workload.ts HOME SEED RUN [COMMITS]
 //
@@ -9,14 +9,18 @@
 import { writeSync } from "node:fs";
 import { openLog } from "../../src/base/log.ts";
 import { RealWorld, SimulatedWorld } from "../../src/base/world.ts";
-import type { Letter } from "../../src/mail/letter.ts";
+import { Fault } from "../../src/base/fault.ts";
 import { DEFAULT_AGENT, directKey, type SessionKey } from "../../src/routing/key.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Session } from "../../src/sessions/session.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
-import type { Block, Draft } from "../../src/transcript/entry.ts";
-import type { Attempt, Mark, Said } from "./ledger.ts";
+import type { Change } from "../../src/store/store.ts";
+import { textOf } from "../../src/transcript/entry.ts";
+import { choose, fork, FREE, HELD, letters, open, remove, STALE, type Scene } from "./deeds.ts";
+import { Hands } from "./hands.ts";
+import type { Attempt, Said } from "./ledger.ts";
 
 const [home = "", seed = "1", run = "0", commits = "Infinity"] = process.argv.slice(2);
+say({ starting: true });
 const dice = new SimulatedWorld(Number(seed) * 1_000 + Number(run));
 const world = new RealWorld();
 const store = await LocalStore.open(home, {
@@ -33,11 +37,15 @@ const KEYS = Array.from({ length: 24 }, (_, n) =>
   directKey({ agent: DEFAULT_AGENT, channel: "test", account: null, peer: String(n) }),
 );
 
-/** Forks that exist and that nobody has tried to delete. Their keys are used once. */
-const forks: SessionKey[] = [];
+/** Attempts while a checkpoint is under way; before it there are half as many. */
+const ROUND = 50;
 
 /** Sessions that an attempt is about to change: one turn at a time, as lanes will see to it. */
 const busy = new Set<SessionKey>();
+/** Free changes under way. A session is not deleted before they are done, and not visited while it is. */
+const visits = new Map<SessionKey, number>();
+const fading = new Set<SessionKey>();
+const hands = new Hands(store, dice, (wrong) => say({ wrong }));
 let attempts = 0;
 
 function say(said: Said): void {
@@ -51,56 +59,22 @@ function say(said: Said): void {
   }
 }
 
-/** `marks` are what the store must show of it afterwards: all of them or none. */
-async function attempt(name: string, marks: readonly Mark[], changes: readonly Change[]): Promise<void> {
-  say({ attempt: { name, marks } satisfies Attempt });
+async function attempt(name: string, changes: readonly Change[], fate: Attempt["fate"]): Promise<void> {
+  if (changes.length === 0) return;
+  say({ attempt: { name, changes, fate } });
   try {
     await store.commit(changes);
     say({ done: name });
   } catch (error) {
-    say({ refused: name, why: error instanceof Error ? error.message : String(error) });
+    if (!(error instanceof Fault)) throw error;
+    say({ refused: name, why: `${error.code}: ${error.message}` });
   }
 }
 
-function entry(text: string, mailId: string | null = null): Draft {
-  const block: Block = { type: "text", text };
-  return {
-    type: "message",
-    timestamp: new Date(world.nowMs()).toISOString(),
-    ...(mailId === null ? {} : { mailId }),
-    message: { role: "user", content: [block], timestamp: world.nowMs() },
-  };
-}
-
-function letter(id: string): Letter {
-  const content: Block[] = [{ type: "text", text: `letter ${id}` }];
-  return {
-    id,
-    from: { kind: "internal_system", cause: "campaign" },
-    class: "background",
-    mode: "followup",
-    content,
-    replyTo: null,
-  };
-}
-
-function append(key: SessionKey, after: number, entries: readonly Draft[]): Change {
-  return { do: "append", key, fence: 0, after, entries, rewindTo: null, contextSeq: null };
-}
-
-/** Some sessions that nobody is changing. There always are: eight attempts hold at most three each. */
-function idle(count: number): SessionKey[] {
-  const free = KEYS.filter((key) => !busy.has(key));
-  return Array.from(
-    { length: count },
-    () => free.splice(Math.floor(dice.random() * free.length), 1)[0],
-  ).filter((key) => key !== undefined);
-}
-
-async function step(): Promise<void> {
-  attempts += 1;
-  const name = `${run}.${attempts}`;
-  const mine = idle(dice.random() < 0.25 ? 3 : 1);
+/** Does something to sessions that nobody else is about to change, or visits one. */
+async function step(name: string): Promise<void> {
+  if (dice.random() < 0.25) return await visit(name);
+  const mine = idle(dice.random() < 0.3 ? 3 : 1);
   for (const key of mine) busy.add(key);
   try {
     await change(name, mine);
@@ -109,118 +83,115 @@ async function step(): Promise<void> {
   }
 }
 
+/** Some sessions that nobody is changing. There always are: eight attempts hold at most three each. */
+function idle(count: number): SessionKey[] {
+  const free = KEYS.filter((key) => !busy.has(key));
+  return Array.from({ length: count }, () => free.splice(Math.floor(dice.random() * free.length), 1)).flat();
+}
+
+function sceneOf(name: string, row: Session, others: readonly Session[] = []): Scene {
+  return { store, world, dice, name, row, others, fenceOf: (key) => hands.fenceOf(key) };
+}
+
+/** By somebody who does not ask whether anybody is at work there. */
+async function visit(name: string): Promise<void> {
+  const open = KEYS.filter((key) => !fading.has(key));
+  const key = open[Math.floor(dice.random() * open.length)];
+  if (key === undefined) return;
+  visits.set(key, (visits.get(key) ?? 0) + 1);
+  try {
+    const row = await store.session(key);
+    if (row !== null) await attempt(name, await choose(FREE, dice)(sceneOf(name, row)), "accepted");
+  } finally {
+    visits.set(key, (visits.get(key) ?? 1) - 1);
+  }
+}
+
 async function change(name: string, mine: readonly SessionKey[]): Promise<void> {
-  const [first] = mine;
-  if (!first) return;
-  const row = await store.session(first);
-  if (!row)
+  const rows = await Promise.all(mine.map((key) => store.session(key)));
+  const [row, ...others] = rows.filter((each) => each !== null);
+  const missing = mine.find((_, at) => rows[at] === null);
+  if (missing !== undefined)
     return await attempt(
       name,
-      [{ opened: first }, { entry: `${name}:0`, in: first }],
-      [open(first, null), append(first, 0, [entry(`${name}:0`)])],
+      row === undefined ? open({ name, world }, missing) : await fork(sceneOf(name, row), missing),
+      "accepted",
     );
-  const what = dice.random();
-  const after = row.transcript.lastSeq;
-  if (mine.length > 1) return await several(name, mine);
-  if (what < 0.2) return await takeMail(name, first, after);
-  if (what < 0.35) {
-    const posts = [`cause:${name}:a`, `cause:${name}:b`].map((id): Change => ({
-      do: "post",
-      to: [first],
-      letter: letter(id),
-    }));
-    return await attempt(name, [{ letter: `cause:${name}:a` }, { letter: `cause:${name}:b` }], posts);
-  }
-  if (what < 0.42) return await withBlob(name, first, after);
-  if (what < 0.47) return await fork(name, first, after);
-  const fading = what < 0.49 ? forks.shift() : undefined;
-  if (fading) return await attempt(name, [{ gone: fading }], [{ do: "delete", key: fading }]);
-  const texts = Array.from({ length: 1 + Math.floor(dice.random() * 4) }, (_, at) => `${name}:${at}`);
-  // The state names the attempt that wrote it, so that a row can be compared with its transcript.
-  const state = { kind: "running", sinceMs: 0, turn: name, step: texts.length } as const;
-  const marks = texts.map((text): Mark => ({ entry: text, in: first }));
-  return await attempt(
-    name,
-    [...marks, { turn: name, in: first }],
-    [
-      append(
-        first,
-        after,
-        texts.map((text) => entry(text)),
-      ),
-      { do: "run", key: first, fence: 0, state },
-    ],
-  );
+  if (row === undefined) return;
+  const scene = sceneOf(name, row, others);
+  const rolled = dice.random();
+  if (rolled < 0.03) return await fade(name, scene);
+  if (rolled < 0.05) return await searchFor(row);
+  if (rolled < 0.08) return await attempt(name, await stale(scene), "refused");
+  await attempt(name, await choose(HELD, dice)(scene), "accepted");
 }
 
-function open(key: SessionKey, copy: Extract<Change, { do: "open" }>["copy"]): Change {
-  return {
-    do: "open",
-    key,
-    transcript: world.newId(),
-    cwd: "/",
-    parent: null,
-    settings: {},
-    copy,
-    ifExists: "refuse",
+/** The end of a session. Sooner or later there is another one under its key. */
+async function fade(name: string, scene: Scene): Promise<void> {
+  const { key } = scene.row;
+  if ((visits.get(key) ?? 0) > 0) return;
+  fading.add(key);
+  try {
+    await attempt(name, await remove(scene), "accepted");
+    hands.forget(key);
+  } finally {
+    fading.delete(key);
+  }
+}
+
+/** A letter goes with what will be refused, and must not arrive. */
+async function stale(scene: Scene): Promise<Change[]> {
+  return [...letters(scene), ...(await choose(STALE, dice)(scene))];
+}
+
+/** Search may be behind; when it says that it is not, it knows the last word. */
+async function searchFor({ key, transcript }: Session): Promise<void> {
+  for await (const entry of store.entries(transcript.id, { before: null })) {
+    const text = entry.type === "gap" ? "" : textOf(entry);
+    const { hits, behind } = await store.search({ text, key });
+    if (behind === 0 && !hits.some((hit) => hit.seq === transcript.lastSeq))
+      say({ wrong: `search is not behind and does not find ${text} in ${key}` });
+    return;
+  }
+}
+
+/** All lanes at once, until so many attempts have begun. */
+async function work(until: number, deed: (name: string) => Promise<void>): Promise<void> {
+  const lane = async (): Promise<void> => {
+    while (attempts < until) {
+      attempts += 1;
+      await deed(`r${run}a${attempts}`);
+    }
   };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
 }
 
-/** One commit over several sessions: an entry in each that exists, and a letter to the first. */
-async function several(name: string, keys: readonly SessionKey[]): Promise<void> {
-  const marks: Mark[] = [{ letter: `cause:${name}` }];
-  const changes: Change[] = [];
-  for (const key of keys) {
-    const row = await store.session(key);
-    if (!row) continue;
-    marks.push({ entry: `${name}:0`, in: key });
-    changes.push(append(key, row.transcript.lastSeq, [entry(`${name}:0`)]));
+/** Sooner than it would come by itself. Commits go on: one journal is emptied while its twin fills, and then that. */
+async function checkpoint(): Promise<void> {
+  say({ now: "checkpoint" });
+  await store.checkpoint();
+  say({ now: "usual" });
+}
+
+/** Only the state changes for a while, and no transcript: there is nothing in the journal. */
+async function quiet(until: number): Promise<void> {
+  await store.checkpoint();
+  say({ now: "quiet" });
+  await work(until, visit);
+  say({ now: "usual" });
+}
+
+async function live(): Promise<void> {
+  const soon = (more: number): number => Math.min(attempts + more, Number(commits));
+  for (let round = 1; attempts < Number(commits); round += 1) {
+    await hands.change();
+    await work(soon(ROUND / 2), step);
+    await Promise.all([checkpoint(), work(soon(ROUND), step)]);
+    if (round % 2 === 0) await quiet(soon(ROUND / 2));
   }
-  const [first] = keys;
-  if (first)
-    await attempt(name, marks, [...changes, { do: "post", to: [first], letter: letter(`cause:${name}`) }]);
-}
-
-/** Taking letters and writing them down are one commit. */
-async function takeMail(name: string, key: SessionKey, after: number): Promise<void> {
-  const { rows } = await store.mail(key, { limit: 5 });
-  const ids = rows.map((mail) => mail.id);
-  if (ids.length === 0) return;
-  const entries = ids.map((id, at) => entry(`${name}:${at}`, id));
-  const marks = ids.flatMap((id, at): Mark[] => [{ taken: id }, { entry: `${name}:${at}`, in: key }]);
-  await attempt(name, marks, [{ do: "take", key, fence: 0, ids }, append(key, after, entries)]);
-}
-
-async function withBlob(name: string, key: SessionKey, after: number): Promise<void> {
-  const blob = await store.putBlob(Buffer.from(`${name} `.repeat(8_000)));
-  const draft = entry(`${name}:0`);
-  if (draft.type !== "message") return;
-  const content: Block[] = [{ type: "text", text: `${name}:0`, blob }];
-  await attempt(
-    name,
-    [
-      { entry: `${name}:0`, in: key },
-      { blob: blob.sha256, in: key },
-    ],
-    [append(key, after, [{ ...draft, message: { role: "user", content, timestamp: 0 } }])],
-  );
-}
-
-async function fork(name: string, of: SessionKey, throughSeq: number): Promise<void> {
-  const key = directKey({ agent: DEFAULT_AGENT, channel: "fork", account: null, peer: name });
-  await attempt(
-    name,
-    [{ opened: key }, { copied: throughSeq, of, in: key }, { entry: `${name}:0`, in: key }],
-    [open(key, { of, fromSeq: 1, throughSeq }), append(key, throughSeq, [entry(`${name}:0`)])],
-  );
-  forks.push(key);
-}
-
-async function lane(): Promise<void> {
-  while (attempts < Number(commits)) await step();
 }
 
 say({ ready: true });
-await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+await live();
 await store.close();
 say({ closed: true });

@@ -1,5 +1,7 @@
-// The power-cut campaign: the workload runs once, watched; then the disk is put together again and again as it
-// may stand after a cut at a random moment, recovered, and compared with what the workload had been told by then.
+// The power-cut campaign: the workload runs, watched; it is killed at a few moments, and each time runs again, watched,
+// on what it left; then the disk is put together again and again as it may stand after a cut at a random moment of
+// either life, recovered, and compared with what the workload had been told by then. A third of the cuts and more are
+// in the recovery with which the second life begins.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,17 +10,19 @@ import { openLog } from "../../src/base/log.ts";
 import { RealWorld, SimulatedWorld } from "../../src/base/world.ts";
 import { fsck } from "../../src/upkeep/fsck.ts";
 import { judge } from "../crash/judge.ts";
-import { Ledger } from "../crash/ledger.ts";
+import type { Ledger } from "../crash/ledger.ts";
 import { look } from "../crash/look.ts";
 import { brokenSource, realSource, type Variant } from "../crash/variants.ts";
-import { Disk, type Cut } from "./disk.ts";
-import { saidBefore, type Recording } from "./operation.ts";
-import { record } from "./trace.ts";
+import { Disk } from "./disk.ts";
+import { liveOn } from "./lives.ts";
+import type { Tree } from "./operation.ts";
+import { deaths, Story } from "./story.ts";
+import { record, type Program } from "./trace.ts";
 import { materialise } from "./tree.ts";
 
 export interface Campaign {
   readonly cuts: number;
-  /** Commits of the workload that is cut. */
+  /** Of the first life; the second one has a third of them. */
   readonly commits: number;
   readonly seed: number;
   /** Null: the real source. */
@@ -28,14 +32,19 @@ export interface Campaign {
 
 export interface Outcome {
   readonly cuts: number;
+  /** Of these, cuts while a second life recovered from the end of the first. */
+  readonly ofRecovery: number;
   readonly operations: number;
   readonly acknowledged: number;
   /** Of the first cut that showed one; the campaign ends there. */
   readonly problems: readonly string[];
 }
 
-/** A recording is cut so many times, then the workload runs anew: other commits, other interleavings. */
-const CUTS_PER_RECORDING = 100;
+/** A first life and those that follow its deaths are cut so many times, then all is done anew: other interleavings. */
+const CUTS_PER_LIFE = 60;
+
+/** Cuts for each after which search is asked too. */
+const SEARCH_EVERY = 5;
 
 export async function powercut(campaign: Campaign): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "sessiond-powercut-"));
@@ -43,70 +52,87 @@ export async function powercut(campaign: Campaign): Promise<Outcome> {
   try {
     const source =
       campaign.variant === null ? realSource() : brokenSource(campaign.variant, join(folder, "broken"));
-    let outcome: Outcome = { cuts: 0, operations: 0, acknowledged: 0, problems: [] };
-    for (let run = 0; outcome.cuts < campaign.cuts && outcome.problems.length === 0; run += 1) {
-      const root = join(folder, `run-${run}`);
-      mkdirSync(root);
-      const args = [
-        join(source, "test/crash/workload.ts"),
-        join(root, "home"),
-        String(campaign.seed),
-        String(run),
-        String(campaign.commits),
-      ];
-      const recording = await record({ command: process.execPath, args, env: {}, root });
-      campaign.said(`recorded ${recording.operations.length} operations of ${campaign.commits} commits`);
-      outcome = await cutAll({ ...campaign, folder, recording, dice }, outcome);
-      rmSync(root, { recursive: true, force: true });
-    }
+    let outcome: Outcome = { cuts: 0, ofRecovery: 0, operations: 0, acknowledged: 0, problems: [] };
+    for (let run = 0; outcome.cuts < campaign.cuts && outcome.problems.length === 0; run += 1)
+      outcome = await oneLife({ ...campaign, folder, source, dice, run }, outcome);
     return outcome;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-type Cutting = Campaign & {
+type Running = Campaign & {
   readonly folder: string;
-  readonly recording: Recording;
+  readonly source: string;
   readonly dice: SimulatedWorld;
+  readonly run: number;
 };
 
-async function cutAll(cutting: Cutting, before: Outcome): Promise<Outcome> {
-  const { operations } = cutting.recording;
-  const disk = new Disk(cutting.recording);
-  const count = Math.min(CUTS_PER_RECORDING, cutting.cuts - before.cuts);
-  const places = Array.from({ length: count }, () =>
-    Math.floor(cutting.dice.random() * (operations.length + 1)),
-  );
-  let { cuts, acknowledged } = before;
-  for (const at of places.toSorted((a, b) => a - b)) {
-    const cut = disk.cut(at, () => cutting.dice.random());
-    const { kept, problems } = await recover(cutting, cut);
+/** A first life, killed in every way, and the cuts of it and of what comes after. */
+async function oneLife(running: Running, before: Outcome): Promise<Outcome> {
+  const { commits, dice, said } = running;
+  const until = Math.min(before.cuts + CUTS_PER_LIFE, running.cuts);
+  const first = await record(workload(running, 0, commits));
+  const ends = deaths(first.operations, () => dice.random());
+  let outcome: Outcome = { ...before, operations: before.operations + first.operations.length };
+  for (const [at, end] of ends.entries()) {
+    const count = Math.ceil((until - outcome.cuts) / (ends.length - at));
+    if (count <= 0 || outcome.problems.length > 0) break;
+    const story = new Story(await liveOn(first, end, workload(running, at + 1, Math.ceil(commits / 3))));
+    said(`recorded ${story}`);
+    outcome = await cutSome(running, story, count, outcome);
+  }
+  return outcome;
+}
+
+/** `life` counts from 0. Each has a root that is empty; liveOn() puts there what the one before it left. */
+function workload({ source, folder, seed, run }: Running, life: number, commits: number): Program {
+  const root = join(folder, "root");
+  rmSync(root, { recursive: true, force: true });
+  mkdirSync(root);
+  const args = [join(source, "test/crash/workload.ts"), join(root, "home"), seed, 10 * run + life, commits];
+  return { command: process.execPath, args: args.map(String), env: {}, root };
+}
+
+async function cutSome(running: Running, story: Story, count: number, before: Outcome): Promise<Outcome> {
+  const { dice, said } = running;
+  const { lives } = story;
+  const operations = before.operations + lives.operations.length - lives.second;
+  // What the first life left is looked at once as it is: then everybody has seen what had happened by that time.
+  const shown = story.testament;
+  const left = await recover(running, { tree: lives.left, ledger: shown, search: true });
+  if (left.problems.length > 0) return { ...before, operations, problems: left.problems };
+  const disk = new Disk(lives);
+  let { cuts, ofRecovery, acknowledged } = before;
+  for (const at of story.places(count, () => dice.random())) {
+    const cut = disk.cut(at, () => dice.random());
+    const search = cuts % SEARCH_EVERY === 0;
+    const { kept, problems } = await recover(running, {
+      tree: cut.tree,
+      ledger: story.told(at, shown),
+      search,
+    });
     cuts += 1;
+    ofRecovery += story.isRecovery(at) ? 1 : 0;
     acknowledged += kept;
     if (cuts % 25 === 0 || problems.length > 0)
-      cutting.said(
-        `cut ${cuts}: at operation ${at} of ${operations.length}, loss "${cut.style}": ${kept} acknowledged commits there`,
-      );
-    if (problems.length > 0)
-      return { cuts, operations: before.operations + operations.length, acknowledged, problems };
+      said(`cut ${cuts}: at ${story.describe(at)}, loss "${cut.style}": ${kept} commits there`);
+    if (problems.length > 0) return { cuts, ofRecovery, operations, acknowledged, problems };
   }
-  return { cuts, operations: before.operations + operations.length, acknowledged, problems: [] };
+  return { cuts, ofRecovery, operations, acknowledged, problems: [] };
 }
 
 async function recover(
-  cutting: Cutting,
-  cut: Cut,
+  { folder }: Running,
+  { tree, ledger, search }: { readonly tree: Tree; readonly ledger: Ledger; readonly search: boolean },
 ): Promise<{ readonly kept: number; readonly problems: readonly string[] }> {
-  const root = join(cutting.folder, "after");
+  const root = join(folder, "after");
   const world = new RealWorld();
-  const ledger = new Ledger();
-  ledger.hearOutput(saidBefore(cutting.recording.operations, cut.at));
   try {
     mkdirSync(root);
-    await materialise(cut.tree, root);
+    await materialise(tree, root);
     const home = join(root, "home");
-    const seen = await look(home, { world, log: openLog("silent") });
+    const seen = await look(home, { world, log: openLog("silent"), search });
     const verdict = judge(ledger, seen);
     const { findings } = await fsck(home, world.nowMs(), () => {});
     return {

@@ -63,6 +63,12 @@ export class Disk {
     return this.#treeAfter({ keepsName: () => true, fateOf: () => "whole" }, () => 0);
   }
 
+  /** Which inode each path of that tree stands for. */
+  inodes(at: number): ReadonlyMap<string, number> {
+    this.#advance(at);
+    return this.#names.after(() => true);
+  }
+
   #rewind(): void {
     this.#files = new Map();
     this.#names = new Names();

@@ -35,22 +35,19 @@ if (hindrance !== null) {
   process.exit(69);
 }
 tell(
-  `A process commits to many sessions at once while its writes, syncs, truncations and renames are recorded.`,
+  `A process commits to many sessions at once while its writes, syncs, truncations and renames are recorded. It is killed and starts again.`,
 );
-tell(`Then the power goes ${cuts} times: synced bytes stay, of the others any part may. Seed ${seed}.\n`);
-const outcome = await powercut({
-  cuts,
-  commits,
-  seed,
-  variant: (values.variant ?? null) as Variant | null,
-  said: tell,
-});
+tell(
+  `Then the power goes ${cuts} times, in either life or in the recovery between them: synced bytes stay, of the others any part may. Seed ${seed}.\n`,
+);
+const variant = (values.variant ?? null) as Variant | null;
+const outcome = await powercut({ cuts, commits, seed, variant, said: tell });
 if (values.json)
   process.stdout.write(`${JSON.stringify({ ok: outcome.problems.length === 0, result: outcome })}\n`);
 for (const problem of outcome.problems.slice(0, 20)) tell(`  PROBLEM ${problem}`);
 tell(
   outcome.problems.length === 0
-    ? `\n${outcome.cuts} cuts of ${outcome.operations} operations, ${outcome.acknowledged} acknowledged commits looked for: 0 lost, 0 doubled, 0 half done.`
-    : `\n${outcome.problems.length} problems after ${outcome.cuts} cuts. The same again: npm run powercut -- --cuts ${cuts} --commits ${commits} --seed ${seed}`,
+    ? `\n${outcome.cuts} cuts of ${outcome.operations} operations, ${outcome.ofRecovery} of them in a recovery; ${outcome.acknowledged} commits looked for: 0 lost, 0 doubled, 0 half done.`
+    : `\n${outcome.problems.length} problems after ${outcome.cuts} cuts. The same again: npm run powercut -- --cuts ${cuts} --commits ${commits} --seed ${seed}${variant === null ? "" : ` --variant ${variant}`}`,
 );
 process.exitCode = outcome.problems.length === 0 ? 0 : 1;

@@ -31,7 +31,8 @@ export async function play(test: TestContext, source: string, initial: Tree = ne
   return { recording: await record({ command: process.execPath, args, env: {}, root }), root };
 }
 
-const PROLOGUE = `
+/** What a program that is played has at hand. */
+export const PROLOGUE = `
   import fs from "node:fs";
   import fsp from "node:fs/promises";
   const root = process.argv[2];

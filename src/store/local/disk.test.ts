@@ -190,19 +190,23 @@ function blobFiles(home: Home): string[] {
 const WORK = `
   const store = await open();
   const key = (n) => namedKey(DEFAULT_AGENT, String(n));
+  const commit = async (name, changes) => {
+    say({ attempt: { name, changes, fate: "accepted" } });
+    try {
+      await store.commit(changes);
+      say({ done: name });
+      return true;
+    } catch (error) {
+      say({ refused: name, why: error.code });
+      return false;
+    }
+  };
   const lane = async (n) => {
-    await store.commit([opening(key(n), world.newId())]);
-    for (let done = 0; done < 10_000; done += 1) {
+    let goesOn = await commit("open " + n, [opening(key(n), world.newId())]);
+    for (let done = 0; goesOn && done < 10_000; done += 1) {
       const name = n + "." + done;
-      say({ attempt: { name, marks: [{ entry: name + ":0", in: key(n) }, { letter: "cause:" + name }] } });
       const letter = { id: "cause:" + name, from: { kind: "internal_system", cause: "test" }, class: "background", mode: "followup", content: [], replyTo: null };
-      try {
-        await store.commit([appending(key(n), done, [said(name + ":0")]), { do: "post", to: [key(n)], letter }]);
-        say({ done: name });
-      } catch (error) {
-        say({ refused: name, why: error.code });
-        return;
-      }
+      goesOn = await commit(name, [appending(key(n), done, [said(name)]), { do: "post", to: [key(n)], letter }]);
     }
   };
   await Promise.all(Array.from({ length: 8 }, (_, n) => lane(n)));

@@ -1,0 +1,267 @@
+// Deeds: what one attempt of the workload is made of. A deed reads what it needs and gives back the changes of one
+// commit; none means that there was nothing to do.
+
+import type { World } from "../../src/base/world.ts";
+import type { Letter } from "../../src/mail/letter.ts";
+import type { SessionKey } from "../../src/routing/key.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import type { Of } from "../../src/store/rules.ts";
+import type { Change, Store } from "../../src/store/store.ts";
+import type { Timer } from "../../src/timers/timer.ts";
+import type { Block, BlobName, Draft } from "../../src/transcript/entry.ts";
+
+/** Who speaks. */
+export interface Voice {
+  readonly name: string; // of the attempt
+  readonly world: World; // for times and new ids
+}
+
+export interface Scene extends Voice {
+  readonly store: Store;
+  readonly dice: World;
+  /** The session it is about. */
+  readonly row: Session;
+  /** Others that are held with it. */
+  readonly others: readonly Session[];
+  fenceOf(key: SessionKey): number;
+}
+
+export type Deed = (scene: Scene) => readonly Change[] | Promise<readonly Change[]>;
+
+/** Of these, one that the dice choose. */
+export type Choice = readonly (readonly [weight: number, deed: Deed])[];
+
+/** Done by whoever holds the session: nobody else writes to it meanwhile. */
+export const HELD: Choice = [
+  [30, write],
+  [15, several],
+  [14, takeMail],
+  [6, rewind],
+  [6, withBlob],
+  [10, setTimer],
+  [5, fire],
+  [6, answer],
+  [8, settle],
+  [4, reroute],
+];
+
+/** Done by anybody, also while somebody else holds the session. */
+export const FREE: Choice = [
+  [6, charge],
+  [4, signal],
+  [5, ({ row, name }) => [set(row.key, null, name)]],
+  [12, letters],
+  [3, postAgain],
+];
+
+/** Expects what is not so, each in its own way. */
+export const STALE: Choice = [
+  [1, (scene) => [append(scene, { fence: scene.fenceOf(scene.row.key) + 1 })]],
+  [1, (scene) => [append(scene, { after: scene.row.transcript.lastSeq + 1 })]],
+  [1, ({ row, name }) => [set(row.key, row.settingsVersion + 1_000_000, name)]],
+  [1, ({ row, name }) => [{ do: "setTimer", timer: timer(row.key, name, 1), expectDueAtMs: 2 }]],
+  [1, ({ name }) => [{ do: "settle", id: name, refused: null }]],
+  [1, ({ row }) => [{ do: "delete", key: row.key, expect: { transcript: "another", lastSeq: 0 } }]],
+];
+
+export function choose(choice: Choice, dice: World): Deed {
+  let left = dice.random() * choice.reduce((sum, [weight]) => sum + weight, 0);
+  const found = choice.find(([weight]) => (left -= weight) < 0);
+  return found?.[1] ?? (() => []);
+}
+
+/** A new session, with its first words and a setting. */
+export function open(scene: Voice, key: SessionKey): Change[] {
+  return [opening(scene, key, null), first(scene, key, 0), set(key, 1, scene.name)];
+}
+
+/** A new session that begins as another one did. */
+export async function fork(scene: Scene, key: SessionKey): Promise<Change[]> {
+  const path: number[] = [];
+  for await (const entry of scene.store.entries(scene.row.transcript.id, { from: 1 }))
+    if (entry.type !== "gap") path.push(entry.seq);
+  const copied = path.slice(0, Math.ceil(scene.dice.random() * path.length));
+  const copy = { of: scene.row.key, fromSeq: 1, throughSeq: copied.at(-1) ?? 0 };
+  if (copied.length === 0) return open(scene, key);
+  return [opening(scene, key, copy), first(scene, key, copied.length)];
+}
+
+/** As seen, or whatever has happened to it. */
+export async function remove({ store, row, dice }: Scene): Promise<Change[]> {
+  const { rows } = await store.mail(row.key, { limit: 1 });
+  const { id: transcript, lastSeq } = row.transcript;
+  const expect = rows.length === 0 && dice.random() < 0.5 ? { transcript, lastSeq } : null;
+  return [{ do: "delete", key: row.key, expect }];
+}
+
+/** Some entries, and a state that names the attempt. */
+function write(scene: Scene): Change[] {
+  const count = 1 + Math.floor(scene.dice.random() * 4);
+  const state = { kind: "running", sinceMs: 0, turn: scene.name, step: count } as const;
+  return [append(scene, { entries: texts(scene, count) }), fenced(scene, { do: "run", state })];
+}
+
+/** One commit over several sessions: an entry in each, and a letter to the first. */
+function several(scene: Scene): Change[] {
+  const rows = [scene.row, ...scene.others];
+  return [...rows.map((row) => append({ ...scene, row }, {})), post(scene.row.key, `cause:${scene.name}`)];
+}
+
+/** Taking letters and writing them down are one commit. */
+async function takeMail(scene: Scene): Promise<Change[]> {
+  const { rows } = await scene.store.mail(scene.row.key, { limit: 5 });
+  const ids = rows.map((mail) => mail.id);
+  if (ids.length === 0) return [];
+  const entries = texts(scene, ids.length).map((draft, at) => ({ ...draft, mailId: ids[at] ?? "" }));
+  return [fenced(scene, { do: "take", ids }), append(scene, { entries })];
+}
+
+/** Goes on from an earlier entry of the active path. */
+async function rewind(scene: Scene): Promise<Change[]> {
+  let rewindTo: { readonly id: string; readonly seq: number } | null = null;
+  let steps = 1 + Math.floor(scene.dice.random() * 6);
+  for await (const entry of scene.store.entries(scene.row.transcript.id, { before: null })) {
+    if (entry.type !== "gap") rewindTo = { id: entry.id, seq: entry.seq };
+    if (steps-- === 0) break;
+  }
+  return [append(scene, { rewindTo, entries: texts(scene, 2) })];
+}
+
+async function withBlob(scene: Scene): Promise<Change[]> {
+  const blob = await scene.store.putBlob(Buffer.from(`${scene.name} `.repeat(8_000)));
+  return [append(scene, { entries: [draft(scene, 0, blob)] })];
+}
+
+async function timersOf({ store, row }: Scene): Promise<Timer[]> {
+  const { rows } = await store.timers({ dueByMs: Number.MAX_SAFE_INTEGER, limit: 500 });
+  return rows.filter(({ key }) => key === row.key);
+}
+
+/** A new one, or one that is there is moved. */
+async function setTimer(scene: Scene): Promise<Change[]> {
+  const id = `${scene.row.key} ${Math.floor(scene.dice.random() * 3)}`;
+  const known = (await timersOf(scene)).find((each) => each.id === id);
+  const dueAtMs = scene.world.nowMs() + Math.floor(scene.dice.random() * 1_000_000);
+  const set = { ...timer(scene.row.key, id, dueAtMs), body: { by: scene.name } };
+  return [{ do: "setTimer", timer: set, expectDueAtMs: known?.dueAtMs ?? null }];
+}
+
+/** Firing a timer and posting its letter are one commit; then it is gone, or set for the next time. */
+async function fire(scene: Scene): Promise<Change[]> {
+  const [due] = await timersOf(scene);
+  if (due === undefined) return [];
+  const expectDueAtMs = due.dueAtMs;
+  const next: Change =
+    scene.dice.random() < 0.5
+      ? { do: "clearTimer", id: due.id, expectDueAtMs }
+      : { do: "setTimer", timer: { ...due, dueAtMs: expectDueAtMs + 60_000 }, expectDueAtMs };
+  return [next, post(scene.row.key, `cause:${scene.name}`)];
+}
+
+/** What is said, and its way out, are one commit. */
+function answer(scene: Scene): Change[] {
+  const { row, name } = scene;
+  const outgoing = { id: `out:${name}`, key: row.key, route: route(name), content: content(name) };
+  return [append(scene, {}), { do: "send", outgoing }];
+}
+
+/** Delivered, or refused for good; what was refused goes when somebody has seen it. */
+async function settle({ store, row, dice, name }: Scene): Promise<Change[]> {
+  const refused = dice.random() < 0.3;
+  const { rows } = await store.outbox({ refused, key: row.key, limit: 1 });
+  const why = !refused && dice.random() < 0.3 ? name : null;
+  return rows.map(({ id }) => ({ do: "settle", id, refused: why }));
+}
+
+function reroute(scene: Scene): Change[] {
+  return [fenced(scene, { do: "reroute", route: scene.dice.random() < 0.2 ? null : route(scene.name) })];
+}
+
+function charge({ row, dice }: Scene): Change[] {
+  const toolPeakBytes = Math.floor(dice.random() * 1_000);
+  return [{ do: "charge", key: row.key, usage: { steps: 1, modelMs: 7, toolPeakBytes } }];
+}
+
+function signal({ row, dice }: Scene): Change[] {
+  const rolled = dice.random();
+  return [{ do: "signal", key: row.key, signal: rolled < 0.1 ? "kill" : rolled < 0.5 ? "pause" : "none" }];
+}
+
+export function letters({ row, name }: Scene): Change[] {
+  return [post(row.key, `cause:${name}:a`), post(row.key, `cause:${name}:b`)];
+}
+
+/** As somebody does who was not told whether the first time went well. It may be taken by now. */
+async function postAgain({ store, row }: Scene): Promise<Change[]> {
+  const { rows } = await store.mail(row.key, { limit: 1 });
+  return rows.map(({ id }) => post(row.key, id));
+}
+
+// The pieces
+
+function opening(scene: Voice, key: SessionKey, copy: Of<"open">["copy"]): Change {
+  const transcript = scene.world.newId();
+  return { do: "open", key, transcript, cwd: "/", parent: null, settings: {}, copy, ifExists: "refuse" };
+}
+
+function first(scene: Voice, key: SessionKey, after: number): Change {
+  const entries = texts(scene, 1);
+  return { do: "append", key, fence: 0, after, entries, rewindTo: null, contextSeq: null };
+}
+
+function append(scene: Scene, how: Partial<Of<"append">>): Change {
+  const { key, transcript } = scene.row;
+  const plain = { fence: scene.fenceOf(key), after: transcript.lastSeq, entries: texts(scene, 1) };
+  return { do: "append", key, ...plain, rewindTo: null, contextSeq: null, ...how };
+}
+
+function fenced(
+  scene: Scene,
+  change:
+    | Omit<Of<"run">, "key" | "fence">
+    | Omit<Of<"take">, "key" | "fence">
+    | Omit<Of<"reroute">, "key" | "fence">,
+): Change {
+  return { ...change, key: scene.row.key, fence: scene.fenceOf(scene.row.key) };
+}
+
+function set(key: SessionKey, version: number | null, label: string): Change {
+  return { do: "set", key, version, settings: { label, pinned: label.endsWith("1") } };
+}
+
+/** The same id has the same content. */
+function post(to: SessionKey, id: string): Change {
+  const letter: Letter = {
+    id,
+    from: { kind: "internal_system", cause: "campaign" },
+    class: "background",
+    mode: "followup",
+    content: content(`letter ${id}`),
+    replyTo: null,
+  };
+  return { do: "post", to: [to], letter };
+}
+
+function timer(key: SessionKey, id: string, dueAtMs: number): Timer {
+  return { id, key, dueAtMs, body: null };
+}
+
+function route(to: string): { channel: string; to: string; thread: null } {
+  return { channel: "test", to, thread: null };
+}
+
+function content(text: string): Block[] {
+  return [{ type: "text", text }];
+}
+
+/** Each names the attempt that wrote it, in one word, by which search finds it. */
+function texts(scene: Voice, count: number): Draft[] {
+  return Array.from({ length: count }, (_, at) => draft(scene, at, null));
+}
+
+function draft({ name, world }: Voice, at: number, blob: BlobName | null): Draft {
+  const timestamp = world.nowMs();
+  const block: Block = { type: "text", text: `${name}e${at}`, ...(blob === null ? {} : { blob }) };
+  const message = { role: "user", content: [block], timestamp } as const;
+  return { type: "message", timestamp: new Date(timestamp).toISOString(), message };
+}
