@@ -123,7 +123,7 @@ function copyInto(database: DatabaseSync, path: string): void {
 /** For the writer: made if there is none, brought up to date if it is older. */
 export function openState(paths: Paths): DatabaseSync {
   createState(paths);
-  syncDirectory(paths.home); // a process that crashed right after it made the state may have left that to us
+  syncWhatWasLeft(paths);
   const database = new DatabaseSync(paths.state);
   try {
     checkVersion(database, paths.state);
@@ -135,6 +135,16 @@ export function openState(paths: Paths): DatabaseSync {
     if (!isDamaged(error)) throw error;
     throw new Fault("damaged", asDamaged(paths.state, error), { cause: error });
   }
+}
+
+/**
+ * A process that was killed may have left names, and commits in the log, that were never synced. From now on they are
+ * seen as what happened, and others build on them: so first they are made to survive a power cut.
+ */
+function syncWhatWasLeft(paths: Paths): void {
+  const log = `${paths.state}-wal`;
+  if (existsSync(log)) syncDirectory(log); // a file is synced in the same way
+  syncDirectory(paths.home);
 }
 
 /** Before anything else is done with a state that has its name. Refuses what we cannot know the meaning of. */
