@@ -69,12 +69,11 @@ async function oneHome(running: Running, before: Outcome): Promise<Outcome> {
   let outcome = before;
   for (let round = 1; outcome.kills < last && outcome.problems.length === 0; round += 1) {
     try {
-      const kills = await killSome(running, ledger, { from: outcome.kills, to: last });
+      const { kills, beforeReady } = await killSome(running, ledger, outcome, last);
       const undecided = outcome.undecided + ledger.undecided;
-      const { kept, problems } = await compare(running, ledger, round % THOROUGH_EVERY === 0);
-      const acknowledged = before.acknowledged + kept;
-      const beforeReady = outcome.beforeReady + kills.beforeReady;
-      outcome = { kills: kills.to, beforeReady, acknowledged, undecided, problems };
+      const { kept, problems, words } = await compare(running.home, ledger, round % THOROUGH_EVERY === 0);
+      if (problems.length === 0) running.said(`${kills} kills: ${words}`);
+      outcome = { kills, beforeReady, acknowledged: before.acknowledged + kept, undecided, problems };
     } catch (error) {
       const problem = `it does not start: ${error instanceof Error ? error.message : String(error)}`;
       outcome = { ...outcome, problems: [problem] };
@@ -87,33 +86,34 @@ async function oneHome(running: Running, before: Outcome): Promise<Outcome> {
 async function killSome(
   { home, killer, dice }: Running,
   ledger: Ledger,
-  { from, to }: { readonly from: number; readonly to: number },
-): Promise<{ readonly to: number; readonly beforeReady: number }> {
-  const life = await killer.life(home, from);
+  before: Outcome,
+  last: number,
+): Promise<Pick<Outcome, "kills" | "beforeReady">> {
+  const life = await killer.life(home, before.kills);
   if (!life.killed) throw new Error(`the workload ended by itself: ${life.output.slice(-300)}`);
   ledger.hearOutput(life.output);
-  let [kills, beforeReady] = [from + 1, 0];
-  while (kills < to && dice.random() < STARTS_KILLED) {
+  let { kills, beforeReady } = { ...before, kills: before.kills + 1 };
+  while (kills < last && dice.random() < STARTS_KILLED) {
     const start = await killer.start(home);
     ledger.hearOutput(start.output);
     if (!start.killed) break;
     kills += 1;
     if (!start.ready) beforeReady += 1;
   }
-  return { to: kills, beforeReady };
+  return { kills, beforeReady };
 }
 
 async function compare(
-  { home, said }: Running,
+  home: string,
   ledger: Ledger,
   thorough: boolean,
-): Promise<{ readonly kept: number; readonly problems: readonly string[] }> {
+): Promise<{ readonly kept: number; readonly problems: readonly string[]; readonly words: string }> {
   const world = new RealWorld();
   const open = ledger.undecided;
   const seen = await look(home, { world, log: openLog("silent"), search: thorough });
-  const verdict = judge(ledger, seen);
+  const { kept, problems } = judge(ledger, seen);
   const { findings } = thorough ? await fsck(home, world.nowMs(), () => {}) : { findings: [] };
-  said(`${verdict.kept} commits in ${seen.accounts.size} sessions all there; ${open} were under way`);
   const found = findings.map((finding) => `fsck: ${finding.where}: ${finding.message}`);
-  return { kept: verdict.kept, problems: [...verdict.problems, ...found] };
+  const words = `${kept} commits in ${seen.accounts.size} sessions all there; ${open} were under way`;
+  return { kept, problems: [...problems, ...found], words };
 }

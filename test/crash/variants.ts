@@ -42,6 +42,10 @@ export const VARIANTS = {
   "no-directory-sync-in-recovery": [
     { file: "src/store/local/recover.ts", from: "    files.doubt(path);\n", to: "" },
   ],
+  /** A start shows commits that a killed process wrote and never synced. Only a power cut after a kill shows it. */
+  "log-left-unsynced": [
+    { file: "src/store/local/schema.ts", from: "if (existsSync(log)) syncDirectory(log);", to: "" },
+  ],
   /** The caller hears "done" before it is. Any crash shows it. */
   "told-before-commit": [
     {

@@ -4,6 +4,8 @@
 //
 //   node test/crash/workload.ts HOME SEED RUN [COMMITS]
 //
+// COMMITS is how many there are at least; without it they go on until somebody kills it.
+//
 // It has no memory of its own: like any daemon it learns from the store what there is, and goes on.
 
 import { writeSync } from "node:fs";
@@ -37,8 +39,8 @@ const KEYS = Array.from({ length: 24 }, (_, n) =>
   directKey({ agent: DEFAULT_AGENT, channel: "test", account: null, peer: String(n) }),
 );
 
-/** Attempts while a checkpoint is under way; before it there are half as many. */
-const ROUND = 50;
+/** Attempts between one checkpoint and the next. */
+const ROUND = 40;
 
 /** Sessions that an attempt is about to change: one turn at a time, as lanes will see to it. */
 const busy = new Set<SessionKey>();
@@ -155,10 +157,10 @@ async function searchFor({ key, transcript }: Session): Promise<void> {
   }
 }
 
-/** All lanes at once, until so many attempts have begun. */
-async function work(until: number, deed: (name: string) => Promise<void>): Promise<void> {
+/** All lanes at once, as long as this is so. */
+async function workWhile(is: () => boolean, deed: (name: string) => Promise<void>): Promise<void> {
   const lane = async (): Promise<void> => {
-    while (attempts < until) {
+    while (is()) {
       attempts += 1;
       await deed(`r${run}a${attempts}`);
     }
@@ -166,28 +168,36 @@ async function work(until: number, deed: (name: string) => Promise<void>): Promi
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
 }
 
+async function work(count: number, deed: (name: string) => Promise<void>): Promise<void> {
+  const last = attempts + count;
+  await workWhile(() => attempts < last, deed);
+}
+
 /** Sooner than it would come by itself. Commits go on: one journal is emptied while its twin fills, and then that. */
 async function checkpoint(): Promise<void> {
+  let underway = true;
   say({ now: "checkpoint" });
-  await store.checkpoint();
+  const over = store.checkpoint().finally(() => (underway = false));
+  await workWhile(() => underway, step);
+  await over;
   say({ now: "usual" });
 }
 
 /** Only the state changes for a while, and no transcript: there is nothing in the journal. */
-async function quiet(until: number): Promise<void> {
+async function quiet(): Promise<void> {
   await store.checkpoint();
   say({ now: "quiet" });
-  await work(until, visit);
+  await work(ROUND / 2, visit);
   say({ now: "usual" });
 }
 
 async function live(): Promise<void> {
-  const soon = (more: number): number => Math.min(attempts + more, Number(commits));
-  for (let round = 1; attempts < Number(commits); round += 1) {
+  for (;;) {
     await hands.change();
-    await work(soon(ROUND / 2), step);
-    await Promise.all([checkpoint(), work(soon(ROUND), step)]);
-    if (round % 2 === 0) await quiet(soon(ROUND / 2));
+    await work(Math.min(ROUND, Number(commits) - attempts), step);
+    if (attempts >= Number(commits)) return;
+    await checkpoint();
+    await quiet();
   }
 }
 

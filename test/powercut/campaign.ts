@@ -13,16 +13,17 @@ import { judge } from "../crash/judge.ts";
 import type { Ledger } from "../crash/ledger.ts";
 import { look } from "../crash/look.ts";
 import { brokenSource, realSource, type Variant } from "../crash/variants.ts";
+import { deathsOf } from "./deaths.ts";
 import { Disk } from "./disk.ts";
 import { liveOn } from "./lives.ts";
 import type { Tree } from "./operation.ts";
-import { deaths, Story } from "./story.ts";
+import { Story } from "./story.ts";
 import { record, type Program } from "./trace.ts";
 import { materialise } from "./tree.ts";
 
 export interface Campaign {
   readonly cuts: number;
-  /** Of the first life; the second one has a third of them. */
+  /** Of the first life; the second one has a quarter of them. */
   readonly commits: number;
   readonly seed: number;
   /** Null: the real source. */
@@ -42,6 +43,9 @@ export interface Outcome {
 
 /** A first life and those that follow its deaths are cut so many times, then all is done anew: other interleavings. */
 const CUTS_PER_LIFE = 60;
+
+/** With fewer cuts than this, a death is not worth the second life that has to be run for it. */
+const CUTS_PER_DEATH_MIN = 4;
 
 /** Cuts for each after which search is asked too. */
 const SEARCH_EVERY = 5;
@@ -73,12 +77,13 @@ async function oneLife(running: Running, before: Outcome): Promise<Outcome> {
   const { commits, dice, said } = running;
   const until = Math.min(before.cuts + CUTS_PER_LIFE, running.cuts);
   const first = await record(workload(running, 0, commits));
-  const ends = deaths(first.operations, () => dice.random());
+  const kinds = Math.ceil((until - before.cuts) / CUTS_PER_DEATH_MIN);
+  const ends = deathsOf(first, join(running.folder, "state"), kinds, () => dice.random());
   let outcome: Outcome = { ...before, operations: before.operations + first.operations.length };
   for (const [at, end] of ends.entries()) {
     const count = Math.ceil((until - outcome.cuts) / (ends.length - at));
     if (count <= 0 || outcome.problems.length > 0) break;
-    const story = new Story(await liveOn(first, end, workload(running, at + 1, Math.ceil(commits / 3))));
+    const story = new Story(await liveOn(first, end, workload(running, at + 1, Math.ceil(commits / 4))));
     said(`recorded ${story}`);
     outcome = await cutSome(running, story, count, outcome);
   }

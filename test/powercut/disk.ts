@@ -63,7 +63,13 @@ export class Disk {
     return this.#treeAfter({ keepsName: () => true, fateOf: () => "whole" }, () => 0);
   }
 
-  /** Which inode each path of that tree stands for. */
+  /** What every cut leaves at least. */
+  synced(at: number): Tree {
+    this.#advance(at);
+    return this.#treeAfter({ keepsName: () => false, fateOf: () => "dropped" }, () => 0);
+  }
+
+  /** Which inode each path of the running tree stands for. */
   inodes(at: number): ReadonlyMap<string, number> {
     this.#advance(at);
     return this.#names.after(() => true);
