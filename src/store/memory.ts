@@ -17,7 +17,8 @@ import { Leases } from "./leases.ts";
 import { Commit } from "./memory/commit.ts";
 import { listSessions, pageOf, searchEntries } from "./memory/list.ts";
 import { Tables } from "./memory/tables.ts";
-import { checkChange, hasWork } from "./rules.ts";
+import { checkChange } from "./check.ts";
+import { hasWork } from "./rules.ts";
 import type * as S from "./store.ts";
 
 export class MemoryStore implements S.Store {

@@ -8,13 +8,12 @@
 
 import { createHash } from "node:crypto";
 import { Fault } from "../base/fault.ts";
-import { ID_CHARS_MAX, LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { describeKey, type SessionKey } from "../routing/key.ts";
 import type { Session, Settings, Usage } from "../sessions/session.ts";
-import { jsonOf } from "../transcript/codec.ts";
 import type { Header } from "../transcript/entry.ts";
 import { NO_TOKENS } from "../transcript/fold.ts";
+import { bounded } from "./check.ts";
 import type { Change, Changed } from "./store.ts";
 
 export type Of<Do extends Change["do"]> = Extract<Change, { readonly do: Do }>;
@@ -209,80 +208,6 @@ export function checkFence(key: SessionKey, given: number, held: number): void {
     throw new Fault("stale_writer", `${key} has another owner now (fence ${held}, the writer has ${given})`);
 }
 
-/** Looked at where a commit comes in, before any engine does. */
-export function checkChange(change: Change): void {
-  switch (change.do) {
-    case "open":
-    case "set":
-      checkSettings(change.settings);
-      break;
-    case "append":
-      if (change.entries.length === 0)
-        throw new Fault("bad_input", `an append to ${change.key} has no entries`);
-      if (change.contextSeq === null && change.entries.some(({ type }) => type === "compaction"))
-        throw new Fault("bad_input", `with a compaction, say where the context of ${change.key} starts now`);
-      break;
-    case "post":
-      if (change.to.length === 0)
-        throw new Fault("bad_input", `letter ${change.letter.id} is addressed to nobody`);
-      if (!/^(?:ext|cause):/.test(change.letter.id)) {
-        throw new Fault(
-          "bad_input",
-          `a letter's id begins with "ext:" or "cause:", not ${JSON.stringify(change.letter.id.slice(0, 80))}`,
-        );
-      }
-      checkId(change.letter.id);
-      break;
-    case "charge":
-      for (const [name, amount] of Object.entries(change.usage)) {
-        if (!Number.isFinite(amount)) throw new Fault("bad_input", `${name} is an amount, not ${amount}`);
-      }
-      break;
-    case "setTimer":
-      checkId(change.timer.id);
-      if (!Number.isSafeInteger(change.timer.dueAtMs))
-        throw new Fault("bad_input", `a timer is due at a whole millisecond, not ${change.timer.dueAtMs}`);
-      checkSize(`timer ${change.timer.id}`, change.timer.body);
-      break;
-    case "send":
-      checkId(change.outgoing.id);
-      checkSize(`answer ${change.outgoing.id}`, change.outgoing.content);
-      break;
-    default:
-  }
-}
-
-/** Half a character has no bytes of its own, so two such ids could become one. */
-function checkId(id: string): void {
-  if (id === "" || id.length > ID_CHARS_MAX || !id.isWellFormed())
-    throw new Fault(
-      "bad_input",
-      `an id has 1 to ${ID_CHARS_MAX} characters, all of them whole: ${JSON.stringify(id.slice(0, 80))}`,
-    );
-}
-
-/** What waits is read whole, so it has the bound of a letter. */
-function checkSize(what: string, content: unknown): void {
-  if (Buffer.byteLength(jsonOf(content ?? null)) > LETTER_BYTES_MAX)
-    throw new Fault(
-      "bad_input",
-      `${what} is larger than ${LETTER_BYTES_MAX} bytes; put the large part into a blob`,
-    );
-}
-
-function checkSettings(settings: Partial<Settings>): void {
-  const label = settings.label ?? "";
-  if ([...label].length > LABEL_CHARS_MAX) {
-    throw new Fault(
-      "bad_input",
-      `a label has at most ${LABEL_CHARS_MAX} characters, this one has ${[...label].length}`,
-    );
-  }
-  const nice = settings.nice ?? 0;
-  if (!Number.isInteger(nice) || nice < -20 || nice > 19)
-    throw new Fault("bad_input", `nice is a whole number from -20 to 19, not ${nice}`);
-}
-
 /** What a list and a search by title go by: the label, else the first words a person wrote. */
 export function shownTitle(row: Session): string {
   return row.settings.label ?? row.title;
@@ -291,13 +216,7 @@ export function shownTitle(row: Session): string {
 /** The letter as it is kept, and a print of it by which a repeat is told from another letter under the same id. */
 export function sealLetter(letter: Letter): { readonly body: string; readonly print: string } {
   const { id, ...rest } = letter;
-  const body = jsonOf(rest);
-  if (Buffer.byteLength(body) > LETTER_BYTES_MAX) {
-    throw new Fault(
-      "bad_input",
-      `letter ${id} is larger than ${LETTER_BYTES_MAX} bytes; put the large part into a blob`,
-    );
-  }
+  const body = bounded(`letter ${id}`, rest);
   return { body, print: createHash("sha256").update(body).digest("base64url") };
 }
 

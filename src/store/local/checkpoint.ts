@@ -15,7 +15,8 @@
 
 import { open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
-import { isFull, isMissing, type Dirty, type TranscriptFiles } from "./files.ts";
+import { isMissing, type Dirty, type TranscriptFiles } from "./files.ts";
+import type { WriteAheadLog } from "./log.ts";
 import type { Twin } from "./tables.ts";
 import type { Notice } from "./wire.ts";
 
@@ -29,6 +30,7 @@ interface Sealed {
 
 export class Checkpoint {
   readonly #database: DatabaseSync;
+  readonly #log: WriteAheadLog;
   readonly #files: TranscriptFiles;
   readonly #notify: (notice: Notice) => void;
   #active: Twin = "a";
@@ -37,8 +39,14 @@ export class Checkpoint {
   readonly #vanished = new Set<string>();
   #running: Promise<void> | null = null;
 
-  constructor(parts: { database: DatabaseSync; files: TranscriptFiles; notify: (notice: Notice) => void }) {
+  constructor(parts: {
+    database: DatabaseSync;
+    log: WriteAheadLog;
+    files: TranscriptFiles;
+    notify: (notice: Notice) => void;
+  }) {
     this.#database = parts.database;
+    this.#log = parts.log;
     this.#files = parts.files;
     this.#notify = parts.notify;
   }
@@ -95,12 +103,7 @@ export class Checkpoint {
     if (this.#vanished.size > 0) return this.#finish({ twins, dirty: this.#broughtBack() });
     this.#empty(twins);
     this.#sealed = null;
-    // Readers of the database may hold it up, or a full disk; then the rest is folded back the next time.
-    try {
-      this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
-    } catch (error) {
-      if (!isFull(error)) throw error;
-    }
+    this.#log.fold();
   }
 
   #empty(twins: readonly Twin[]): void {

@@ -13,8 +13,6 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Fault, faultFrom, type FaultWords } from "../../base/fault.ts";
-import { MAILBOX_LETTERS_MAX } from "../../limits.ts";
-import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import { encodeHeader, stamp } from "../../transcript/codec.ts";
 import { entryId } from "../../transcript/entry.ts";
@@ -28,17 +26,16 @@ import {
   checkContext,
   checkFence,
   checkUntouched,
-  forwardTo,
   headerOf,
-  nobodyReads,
   openedRow,
   tell,
   type RowChange,
 } from "../rules.ts";
 import type { Changed, Posted, Receipt } from "../store.ts";
+import { Mailroom } from "./mailroom.ts";
 import { isTranscriptId, transcriptPath, type Paths } from "./paths.ts";
 import type { Rows } from "./rows.ts";
-import type { Known, Numbered, Tables, Twin, Waiting } from "./tables.ts";
+import type { Numbered, Tables, Twin } from "./tables.ts";
 import type { Lines, Results, WireChange, WireCommit } from "./wire.ts";
 
 export interface FileWrite {
@@ -54,6 +51,7 @@ type Wire<Do extends WireChange["do"]> = Extract<WireChange, { readonly do: Do }
 
 export class Group {
   readonly #tables: Tables;
+  readonly #mail: Mailroom;
   readonly #rows: Rows;
   readonly #leases: Leases;
   readonly #paths: Paths;
@@ -76,6 +74,7 @@ export class Group {
 
   constructor(parts: { database: DatabaseSync; tables: Tables; rows: Rows; leases: Leases; paths: Paths }) {
     this.#tables = parts.tables;
+    this.#mail = new Mailroom(parts.tables, parts.rows);
     this.#rows = parts.rows;
     this.#leases = parts.leases;
     this.#paths = parts.paths;
@@ -160,9 +159,12 @@ export class Group {
       case "append":
         return this.#append(change, atMs);
       case "take":
-        return this.#take(change, atMs);
+        this.#rows.get(change.key);
+        checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
+        return this.#mail.take(change, atMs);
       case "post":
-        return this.#post(change, atMs);
+        this.#posts.push(this.#mail.post(change, atMs));
+        return;
       case "setTimer":
         this.#expectTimer(change.timer.id, change.expectDueAtMs);
         this.#rows.get(change.timer.key);
@@ -190,15 +192,7 @@ export class Group {
     const { row } = this.#rows.get(change.key);
     this.#keep(changedRow(row, change, this.#leases.fenceOf(change.key), atMs));
     if (change.do === "run" && change.state.kind === "ended")
-      this.#forward(change.key, this.#tables.waiting(change.key));
-  }
-
-  /** Letters that `gone` will not read go to their next address, if they have one. */
-  #forward(gone: SessionKey, letters: readonly Waiting[]): void {
-    for (const letter of letters) {
-      const next = forwardTo(letter.others, (key) => (key === gone ? null : this.#stateOf(key)));
-      if (next) this.#tables.forward(letter.id, next.to, next.others);
-    }
+      this.#mail.forward(change.key, this.#tables.waiting(change.key));
   }
 
   #open(change: Wire<"open">, atMs: number): void {
@@ -284,50 +278,13 @@ export class Group {
     this.#writes.push({ path: transcriptPath(this.#paths, row.agent, row.transcript.id), offset, bytes });
   }
 
-  #take(change: Wire<"take">, atMs: number): void {
-    const numbered = this.#rows.get(change.key);
-    checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
-    for (const id of change.ids) {
-      if (!this.#tables.take(numbered, id, atMs))
-        throw new Fault("stale_writer", `${change.key} has no waiting letter ${id}`);
-    }
-  }
-
-  #post(change: Wire<"post">, atMs: number): void {
-    const known = this.#tables.letter(change.id);
-    if (known && !this.#isRemembered(change.id, known)) this.#tables.forgetLetter(change.id);
-    else if (known) {
-      if (known.print !== null && known.print !== change.print)
-        throw new Fault("conflict", `${change.id} was posted before with other content`);
-      this.#posts.push({ id: change.id, to: known.recipient, repeated: true });
-      return;
-    }
-    const address = forwardTo(change.to, (key) => this.#stateOf(key));
-    if (!address)
-      throw nobodyReads(
-        change.to,
-        change.to.some((key) => this.#rows.find(key) !== null),
-      );
-    if (change.capped && this.#tables.hasWaiting(address.to, MAILBOX_LETTERS_MAX)) {
-      throw new Fault("mailbox_full", `${MAILBOX_LETTERS_MAX} letters wait for ${address.to} already`);
-    }
-    const { id, capped, print, body } = change;
-    this.#tables.post({ id, capped, print, body, atMs, to: address.to, others: address.others });
-    this.#posts.push({ id, to: address.to, repeated: false });
-  }
-
-  /** The id of a cause is remembered for its reader's life; should another session have the key now, that is over. */
-  #isRemembered(id: string, { recipient, takenBy }: Known): boolean {
-    return takenBy === null || id.startsWith("ext:") || this.#rows.find(recipient)?.n === takenBy;
-  }
-
   #delete(change: Wire<"delete">, atMs: number): void {
     const numbered = this.#rows.get(change.key);
     const { row } = numbered;
     const waiting = this.#tables.waiting(row.key);
     checkUntouched(row, change.expect, waiting.length > 0);
     const path = transcriptPath(this.#paths, row.agent, row.transcript.id);
-    this.#forward(row.key, waiting);
+    this.#mail.forward(row.key, waiting);
     this.#tables.erase(numbered, atMs);
     this.#rows.drop(row.key);
     this.#undo.push(this.#leases.forget(row.key));
@@ -338,10 +295,6 @@ export class Group {
   #expectTimer(id: string, dueAtMs: number | null): void {
     const due = this.#tables.timerDue(id);
     if (due !== dueAtMs) throw new Fault("stale_writer", `timer ${id} is due at ${due}, not at ${dueAtMs}`);
-  }
-
-  #stateOf(key: SessionKey): Session["state"]["kind"] | null {
-    return this.#rows.find(key)?.row.state.kind ?? null;
   }
 
   #keep(row: Session): void {

@@ -20,7 +20,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
 import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
-import { checkChange } from "../rules.ts";
+import { checkChange } from "../check.ts";
 import type * as S from "../store.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
 import { isFull } from "./files.ts";

@@ -17,13 +17,14 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultCode, type FaultWords } from "../../base/fault.ts";
-import { CHECKPOINT_EVERY_MS, GROUP_COMMITS_MAX, JOURNAL_BYTES_MAX, WAL_BYTES_MAX } from "../../limits.ts";
+import { CHECKPOINT_EVERY_MS, GROUP_COMMITS_MAX, JOURNAL_BYTES_MAX } from "../../limits.ts";
 import { Leases } from "../leases.ts";
 import { Checkpoint } from "./checkpoint.ts";
 import { Claims } from "./claims.ts";
 import { isFull, TranscriptFiles } from "./files.ts";
 import { Group, type Applied } from "./group.ts";
 import { HeldBlobs } from "./held.ts";
+import { WriteAheadLog } from "./log.ts";
 import { isDamaged } from "./owner.ts";
 import { pathsIn } from "./paths.ts";
 import { finishIntents, journalledIn, replayJournal } from "./recover.ts";
@@ -40,9 +41,6 @@ const UNWRITTEN_BYTES_MAX = 4 * 1024 * 1024;
 /** Long enough that the next commit of a busy session comes first, too short for a person to notice. */
 const LULL_MS = 2;
 
-/** Groups between two looks at the length of the log. */
-const FOLD_EVERY_GROUPS = 16;
-
 const FULL = "the disk is full; what was acknowledged is safe in the journal";
 
 class Writer {
@@ -58,7 +56,7 @@ class Writer {
   readonly #held = new HeldBlobs();
   readonly #unwritten = new Unwritten();
   readonly #sweep: Sweep;
-  readonly #walPages: StatementSync;
+  readonly #log: WriteAheadLog;
   readonly #feed: StatementSync;
   #waiting: WireCommit[] = [];
   #full = false; // A2
@@ -70,19 +68,18 @@ class Writer {
   #lastAtMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #lull: NodeJS.Timeout | null = null;
-  #sinceFold = 0;
 
   constructor(port: MessagePort, home: string) {
     this.#port = port;
     this.#paths = pathsIn(home);
     this.#database = openState(this.#paths);
     const database = this.#database;
-    this.#walPages = database.prepare("PRAGMA wal_checkpoint(NOOP)");
+    this.#log = new WriteAheadLog(database);
     this.#feed = database.prepare("INSERT INTO feed (n, body) VALUES (?,?)");
     const notify = (notice: Notice): void => this.#say({ say: "notice", notice });
     const journalled = journalledIn(database);
     this.#files = new TranscriptFiles(this.#paths, { notify, journalled });
-    this.#checkpoint = new Checkpoint({ database, files: this.#files, notify });
+    this.#checkpoint = new Checkpoint({ database, log: this.#log, files: this.#files, notify });
     this.#sweep = new Sweep(database);
     const tables = new Tables(database);
     this.#rows = new Rows(tables);
@@ -143,7 +140,7 @@ class Writer {
     if (this.#unwritten.bytes > UNWRITTEN_BYTES_MAX) this.#writeFiles();
     else this.#writeSoon();
     this.#checkpointSoon();
-    this.#foldWal();
+    this.#log.foldIfLong();
   }
 
   /** One transaction; everybody has been told when it returns. Null: it was refused as a whole. */
@@ -213,16 +210,6 @@ class Writer {
       this.#guard(() => void this.#writeFiles());
     }, LULL_MS);
     this.#lull.refresh();
-  }
-
-  /** Keeps the write-ahead log short. It is overwritten from its beginning, which is cheaper than letting it grow. */
-  #foldWal(): void {
-    this.#sinceFold += 1;
-    if (this.#sinceFold < FOLD_EVERY_GROUPS) return;
-    this.#sinceFold = 0;
-    const { log: pages } = this.#walPages.get() as { readonly log: number };
-    if (pages * 4_096 > WAL_BYTES_MAX)
-      this.#guard(() => this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   }
 
   #checkpointSoon(): void {
