@@ -16,6 +16,7 @@ import { oneWriter } from "./one-writer.ts";
 import { resume } from "./resume.ts";
 import type { Run } from "./run.ts";
 import { Scratch } from "./scratch.ts";
+import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { captionOf, summaryOf, tableOf } from "./table.ts";
 
@@ -25,6 +26,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   append,
   "many-writers": manyWriters,
   "event-loop": eventLoop,
+  search,
   resume,
   history,
   lists,

@@ -5,7 +5,8 @@
 //
 // Invariants
 //   X1. What was seen of the feed and the texts of it are committed together.
-//   X2. It takes at most a quarter of a core while commits keep coming: people come first.
+//   X2. It takes at most a quarter of a core while commits keep coming: people come first. And it works in short
+//       stretches, however far behind it is, because questions wait for the end of one.
 //   X3. Whatever is wrong with the index, or with one transcript, the store goes on. An index that cannot be used is
 //       made anew; should that not help, search is off until the next start, and says so.
 
@@ -33,9 +34,13 @@ export type FromSearch =
   | { readonly say: "answer"; readonly id: number; readonly answer: Hits | FaultWords }
   | { readonly say: "trouble"; readonly message: string };
 
-/** Groups of commits, or sessions, looked at in one go: a few milliseconds of work. */
+/** Groups of commits looked at in one stretch, as long as not more sessions changed in them: some hundredths of a second. */
 const GROUPS_AT_ONCE = 64;
+const CHANGES_AT_ONCE = 256;
+
+/** Sessions looked at in one stretch, when all have to be, as long as not more of their entries are new. */
 const SESSIONS_AT_ONCE = 64;
+const TEXTS_AT_ONCE = 256;
 
 /** What is said in quick succession is read in one go. */
 const LOOK_AFTER_MS = 20;
@@ -52,6 +57,7 @@ class Search {
   #words: Words;
   #timer: NodeJS.Timeout | null = null;
   #restMs = 0;
+  #newest = 0; // group of the feed when it last looked
   #anew = false; // the index was thrown away, and nothing has worked since
   #off: string | null = null; // why there is no search any more
 
@@ -64,7 +70,7 @@ class Search {
     this.#words = Words.open(this.#paths.search);
   }
 
-  /** Soon, and not before it has rested three times as long as it worked (X2). */
+  /** Soon, and while commits keep coming not before it has rested three times as long as it worked (X2). */
   look(afterMs: number = LOOK_AFTER_MS): void {
     if (this.#off !== null) return;
     this.#timer ??= setTimeout(() => this.#lookNow(), Math.max(afterMs, this.#restMs));
@@ -86,7 +92,9 @@ class Search {
     try {
       const more = this.#catchUp();
       this.#anew = false;
-      this.#restMs = 3 * (performance.now() - before);
+      const { newest } = this.#feedEnds();
+      this.#restMs = newest === this.#newest ? 0 : 3 * (performance.now() - before);
+      this.#newest = newest;
       if (more) this.look();
       else this.#say({ say: "caught up" });
     } catch (error) {
@@ -133,65 +141,86 @@ class Search {
     this.#words.saw({ epoch: this.#epoch, cursor, scanned: 0 });
   }
 
+  /** What was said in these groups, and nothing that came later: that is told by later ones (X2). */
   #addGroups(cursor: number): void {
     const groups = this.#state
       .prepare("SELECT n, body FROM feed WHERE n > ? ORDER BY n LIMIT ?")
       .all(cursor, GROUPS_AT_ONCE);
-    const changed = new Set<SessionKey>();
+    const lastSeqs = new Map<SessionKey, number>();
+    let through = cursor;
+    let changes = 0;
     for (const group of groups) {
-      for (const { key, deleted } of JSON.parse(String(group["body"])) as Changed[]) {
+      const changed = JSON.parse(String(group["body"])) as Changed[];
+      changes += changed.length;
+      if (changes > CHANGES_AT_ONCE && through > cursor) break;
+      for (const { key, lastSeq, deleted } of changed) {
         if (deleted) for (const transcript of this.#words.ofKey(key)) this.#words.forget(transcript);
-        else changed.add(key);
+        if (deleted) lastSeqs.delete(key);
+        else lastSeqs.set(key, lastSeq);
       }
+      through = Number(group["n"]);
     }
     const transcriptOf = this.#state.prepare("SELECT transcript FROM sessions WHERE key = ?");
-    for (const key of changed) {
+    for (const [key, lastSeq] of lastSeqs) {
       const found = transcriptOf.get(key);
-      if (found) this.#addTranscript(String(found["transcript"])); // else deleted meanwhile; the feed will say so
+      if (found) this.#addTranscript(String(found["transcript"]), lastSeq); // else deleted meanwhile; the feed will say so
     }
-    this.#words.saw({ epoch: this.#epoch, cursor: Number(groups.at(-1)?.["n"] ?? cursor), scanned: null });
+    this.#words.saw({ epoch: this.#epoch, cursor: through, scanned: null });
   }
 
   #addSessions(cursor: number, scanned: number): void {
     const some = this.#state
       .prepare("SELECT n, transcript FROM sessions WHERE n > ? ORDER BY n LIMIT ?")
       .all(scanned, SESSIONS_AT_ONCE);
-    for (const { transcript } of some) this.#addTranscript(String(transcript));
-    const last = some.length < SESSIONS_AT_ONCE ? null : Number(some.at(-1)?.["n"]);
-    this.#words.saw({ epoch: this.#epoch, cursor, scanned: last });
+    let through = scanned;
+    let added = 0;
+    for (const { n, transcript } of some) {
+      if (added > TEXTS_AT_ONCE) break;
+      added += this.#addTranscript(String(transcript), Infinity);
+      through = Number(n);
+    }
+    const isLast = some.length < SESSIONS_AT_ONCE && added <= TEXTS_AT_ONCE;
+    this.#words.saw({ epoch: this.#epoch, cursor, scanned: isLast ? null : through });
   }
 
-  /** One that cannot be read is passed over, and tried again when something is added to it. */
-  #addTranscript(transcript: string): void {
+  /** How many texts it added. A transcript that cannot be read is passed over, and tried again when something is added to it. */
+  #addTranscript(transcript: string, lastSeq: number): number {
     try {
-      this.#addTexts(transcript);
+      return this.#addTexts(transcript, lastSeq);
     } catch (error) {
       if (!(error instanceof Error && "syscall" in error)) throw error;
-      if (this.#unreadable.has(transcript)) return;
+      if (this.#unreadable.has(transcript)) return 0;
       this.#unreadable.add(transcript);
       this.#say({ say: "trouble", message: `transcript ${transcript} cannot be searched: ${error.message}` });
+      return 0;
     }
   }
 
-  #addTexts(transcript: string): void {
+  #addTexts(transcript: string, lastSeq: number): number {
     const taken = snapshot(this.#state, this.#paths, transcript);
-    if (taken === null) return;
+    if (taken === null) return 0;
     const { row, source } = taken;
     let { seq, offset } = this.#words.place(transcript);
+    let added = 0;
     try {
       // The offset is a shortcut; should the file have been made anew, its lines are found by seq.
       if (offset > source.size) offset = seekSeq(source, seq + 1);
       for (const { item, offset: at, bytes } of readForward(source, offset, row.transcript.lastSeq)) {
+        const isEntry = item.type !== "gap" && item.type !== "session";
+        if (isEntry && item.seq > lastSeq) break;
         offset = at + bytes;
-        if (item.type === "gap" || item.type === "session" || item.seq <= seq) continue;
+        if (!isEntry || item.seq <= seq) continue;
         seq = item.seq;
         const text = textOf(item).slice(0, SEARCH_TEXT_CHARS_MAX);
-        if (text !== "") this.#words.add(transcript, seq, text);
+        if (text === "") continue;
+        this.#words.add(transcript, seq, text);
+        added += 1;
       }
     } finally {
       source.close();
     }
     this.#words.put(transcript, row, { seq, offset });
+    return added;
   }
 
   #behind(): number {
