@@ -22,6 +22,7 @@ const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: numbe
   unreadable_home: [500, 78, false],
   network_filesystem: [500, 78, false],
   state_too_new: [500, 78, false],
+  bug: [500, 70, false],
   closed: [503, 75, true],
 };
 const CODES = Object.keys(PROMISED) as FaultCode[];

@@ -44,7 +44,12 @@ const FAULTS = {
     retry: true,
     todo: "slow down; more is waiting than memory is set aside for",
   },
-  damaged: { status: 500, exit: 65, retry: false, todo: "run fsck: it says what is damaged and what is not" },
+  damaged: {
+    status: 500,
+    exit: 65,
+    retry: false,
+    todo: "run fsck: it says what is damaged; rebuild makes the index anew",
+  },
   disk_full: {
     status: 507,
     exit: 74,
@@ -72,6 +77,12 @@ const FAULTS = {
   },
   network_filesystem: { status: 500, exit: 78, retry: false, todo: "put the home on a local disk" },
   state_too_new: { status: 500, exit: 78, retry: false, todo: "use the newer version that wrote this state" },
+  bug: {
+    status: 500,
+    exit: 70,
+    retry: false,
+    todo: "report it with this message, then start again; what was acknowledged is there",
+  },
   closed: { status: 503, exit: 75, retry: true, todo: "it is shutting down; come back after the restart" },
 } as const;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -48,7 +48,7 @@ test("fsck of a damaged home names the place and exits with 1", async (t) => {
   assert.equal(people.exit, 1);
   assert.match(
     people.stdout,
-    /^damage {2}.*state\.sqlite {2}missing, .* run rebuild\n0 sessions: 1 damaged places\n$/,
+    /^damage {2}.*state\.sqlite {2}missing, .* run rebuild\n0 sessions: 1 damaged place\n$/,
   );
   const machines = run("fsck", "--home", home.path, "--json");
   const answer = json(machines) as {
@@ -85,8 +85,15 @@ test("a home in use is refused with 78, and the words name who has it", async (t
   }
 });
 
-test("a command that is none, an option that is none, and one that is missing are refused with 64", (t) => {
-  for (const words of [["fcsk"], [], ["fsck", "--hoem", "/"], ["backup", "--home", scratch(t)]]) {
+test("a command or an option that is none, one that is missing, and a word too many are refused with 64", (t) => {
+  const wrong = [
+    ["fcsk"],
+    [],
+    ["fsck", "--hoem", "/"],
+    ["backup", "--home", scratch(t)],
+    ["fsck", scratch(t)],
+  ];
+  for (const words of wrong) {
     const people = run(...words);
     assert.deepEqual([people.exit, people.stdout], [64, ""], words.join(" "));
     assert.match(people.stderr, /^sessiond: /);
@@ -105,6 +112,14 @@ test("a home that is not there is refused with 66, and not made", (t) => {
   for (const command of ["fsck", "rebuild", "backup"])
     assert.equal(run(command, "--home", home, "--to", `${home}.copy`).exit, 66, command);
   assert.deepEqual([existsSync(home), existsSync(`${home}.copy`)], [false, false]);
+});
+
+test("a directory that is no home is refused with 66, and nothing is put into it", (t) => {
+  const directory = scratch(t);
+  writeFileSync(join(directory, "letter.txt"), "");
+  for (const command of ["fsck", "rebuild"])
+    assert.equal(run(command, "--home", directory).exit, 66, command);
+  assert.deepEqual(readdirSync(directory), ["letter.txt"]);
 });
 
 test("rebuild says what it restored and what is lost", async (t) => {

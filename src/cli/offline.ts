@@ -30,11 +30,11 @@ async function answer(command: string, home: string, to: string | undefined): Pr
       const checked = await fsck(home, nowMs, progress("checked"));
       const damaged = checked.findings.filter((finding) => finding.grade === "damage").length;
       const verdict =
-        damaged === 0 ? "rows, mail, journal, blobs and files agree" : `${damaged} damaged places`;
+        damaged === 0 ? "rows, mail, journal, blobs and files agree" : many(damaged, "damaged place");
       const lines = checked.findings.map(({ grade, where, message }) => `${grade}  ${where}  ${message}`);
       return {
         json: checked,
-        lines: [...lines, `${checked.sessions} sessions: ${verdict}`],
+        lines: [...lines, `${many(checked.sessions, "session")}: ${verdict}`],
         exit: damaged === 0 ? 0 : 1,
       };
     }
@@ -44,7 +44,7 @@ async function answer(command: string, home: string, to: string | undefined): Pr
       const lost = rebuilt.lost.map((what) => `not restored: ${what}`);
       return {
         json: rebuilt,
-        lines: [...lost, `${rebuilt.sessions} sessions restored from their transcripts${kept}`],
+        lines: [...lost, `${many(rebuilt.sessions, "session")} restored from their transcripts${kept}`],
         exit: 0,
       };
     }
@@ -56,7 +56,11 @@ async function answer(command: string, home: string, to: string | undefined): Pr
       const damaged = done.damaged.map((key) => `damaged in the home, and so in the copy (see fsck): ${key}`);
       return {
         json: done,
-        lines: [...skipped, ...damaged, `${done.sessions} sessions and ${done.blobs} blobs copied to ${to}`],
+        lines: [
+          ...skipped,
+          ...damaged,
+          `${many(done.sessions, "session")} and ${many(done.blobs, "blob")} copied to ${to}`,
+        ],
         exit: damaged.length === 0 ? 0 : 1,
       };
     }
@@ -68,12 +72,19 @@ async function answer(command: string, home: string, to: string | undefined): Pr
   }
 }
 
+function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
 /** Said every thousand, and only to a person. */
 function progress(what: string): (done: number) => void {
   return (done) => {
     if (process.stderr.isTTY && done % 1_000 === 0) process.stderr.write(`\r${what} ${done} sessions`);
   };
 }
+
+const USAGE =
+  "Usage: npm run fsck|rebuild|backup -- [--home DIR] [--json]; backup needs --to DIR. DIR is $SESSIOND_HOME or ~/.sessiond if you do not say.";
 
 const OPTIONS = {
   home: { type: "string" },
@@ -83,6 +94,9 @@ const OPTIONS = {
 
 try {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
+  // Most likely the path of a home: never go on with another one than was meant.
+  if (positionals.length > 1)
+    throw new Fault("bad_input", `${JSON.stringify(positionals[1])} is one word too many. ${USAGE}`);
   const home = values.home ?? process.env["SESSIOND_HOME"] ?? join(homedir(), ".sessiond");
   const { json, lines, exit } = await answer(positionals[0] ?? "", home, values.to);
   process.stdout.write(
@@ -102,7 +116,8 @@ function asFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!(error instanceof Error)) throw error;
   const code = "code" in error ? String(error.code) : "";
-  if (code.startsWith("ERR_PARSE_ARGS")) return new Fault("bad_input", error.message);
+  if (code.startsWith("ERR_PARSE_ARGS"))
+    return new Fault("bad_input", `${error.message.split(".")[0]}. ${USAGE}`);
   if (isFull(error)) return new Fault("disk_full", error.message);
   if (isDamaged(error)) return new Fault("damaged", error.message);
   if ("syscall" in error || "errcode" in error) return new Fault("disk_failed", error.message);

@@ -4,24 +4,22 @@ import { Fault } from "../base/fault.ts";
 import { ID_CHARS_MAX, LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
 import type { Settings } from "../sessions/session.ts";
 import { jsonOf } from "../transcript/codec.ts";
+import { checkShape } from "./shape.ts";
 import type { Change } from "./store.ts";
 
 /** Looked at where a commit comes in, before any engine does. */
 export function checkChange(change: Change): void {
+  checkShape(change);
   switch (change.do) {
     case "open":
     case "set":
       checkSettings(change.settings);
       break;
     case "append":
-      if (change.entries.length === 0)
-        throw new Fault("bad_input", `an append to ${change.key} has no entries`);
       if (change.contextSeq === null && change.entries.some(({ type }) => type === "compaction"))
         throw new Fault("bad_input", `with a compaction, say where the context of ${change.key} starts now`);
       break;
     case "post":
-      if (change.to.length === 0)
-        throw new Fault("bad_input", `letter ${change.letter.id} is addressed to nobody`);
       if (!/^(?:ext|cause):/.test(change.letter.id)) {
         throw new Fault(
           "bad_input",
@@ -30,15 +28,8 @@ export function checkChange(change: Change): void {
       }
       checkId(change.letter.id);
       break;
-    case "charge":
-      for (const [name, amount] of Object.entries(change.usage)) {
-        if (!Number.isFinite(amount)) throw new Fault("bad_input", `${name} is an amount, not ${amount}`);
-      }
-      break;
     case "setTimer":
       checkId(change.timer.id);
-      if (!Number.isSafeInteger(change.timer.dueAtMs))
-        throw new Fault("bad_input", `a timer is due at a whole millisecond, not ${change.timer.dueAtMs}`);
       bounded(`timer ${change.timer.id}`, change.timer.body);
       break;
     case "send":
@@ -77,7 +68,4 @@ function checkSettings(settings: Partial<Settings>): void {
       `a label has at most ${LABEL_CHARS_MAX} characters, this one has ${[...label].length}`,
     );
   }
-  const nice = settings.nice ?? 0;
-  if (!Number.isInteger(nice) || nice < -20 || nice > 19)
-    throw new Fault("bad_input", `nice is a whole number from -20 to 19, not ${nice}`);
 }

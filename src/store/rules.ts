@@ -275,5 +275,5 @@ export function tell(told: Map<string, Changed>, changed: Changed): void {
 }
 
 export function noSuchEntry(key: SessionKey, seq: number): Fault {
-  return new Fault("not_found", `${key} has no such entry at ${seq} on its path`);
+  return new Fault("not_found", `${key} has no entry ${seq} on its active path`);
 }

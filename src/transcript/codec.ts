@@ -12,7 +12,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { HEADER_BYTES_MAX, NESTING_LEVELS_MAX } from "../limits.ts";
-import { entryId, type Draft, type Entry, type Gap, type Header } from "./entry.ts";
+import { entryId, type Body, type Draft, type Entry, type Gap, type Header } from "./entry.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -47,7 +47,13 @@ export function jsonOf(value: unknown): string {
       `nested too deeply: more than ${NESTING_LEVELS_MAX} objects and lists inside each other`,
     );
   }
-  return JSON.stringify(value);
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    // A bigint, or a toJSON of its own that fails.
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Fault("bad_input", `it cannot be written as JSON: ${why}`, { cause: error });
+  }
 }
 
 /** Ends also where an object holds itself: such a one is deeper than anything. */
@@ -153,11 +159,19 @@ function checked(raw: Raw): Entry | Gap["reason"] {
 
 /** Checks what every reader relies on; the rest of an entry is its writer's affair (E4). */
 function isEntry(raw: Raw): raw is Entry & Raw {
-  const { type, id, parentId, seq } = raw;
-  if (typeof type !== "string" || typeof id !== "string") return false;
-  if (type === "session" || type === "gap") return false; // words for what is no entry; see Header and Gap
+  const { id, parentId, seq } = raw;
+  if (typeof id !== "string") return false;
   if (parentId !== null && typeof parentId !== "string") return false;
   if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 1) return false;
+  return isBody(raw);
+}
+
+/** What readers rely on of everything but the stamp. */
+export function isBody(raw: unknown): raw is Body {
+  if (!isObject(raw)) return false;
+  const { type } = raw;
+  if (typeof type !== "string" || type === "") return false;
+  if (type === "session" || type === "gap") return false; // words for what is no entry; see Header and Gap
   if (type === "message") return isObject(raw["message"]) && typeof raw["message"]["role"] === "string";
   if (type === "compaction") return typeof raw["summary"] === "string";
   if (type === "custom" || type === "custom_message") return typeof raw["customType"] === "string";

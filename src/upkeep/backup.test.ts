@@ -208,6 +208,15 @@ test("what is missing in the home is missing in the copy, and named; nothing els
 });
 
 describe("a backup is refused", () => {
+  test("into the home that it is a copy of", async (t) => {
+    const home = await filledHome(t);
+    for (const to of [join(home.path, "copy"), join(home.path, "agents", "..", "copy")])
+      assert.throws(() => backup(home.path, to, () => {}), { code: "bad_input", message: /inside the home/ });
+    assert.equal(existsSync(join(home.path, "copy")), false);
+    backup(home.path, `${home.path}-copy`, () => {}); // a name that only begins like it is another place
+    rmSync(`${home.path}-copy`, { recursive: true });
+  });
+
   test("into a directory that is not empty, which it leaves as it is", async (t) => {
     const home = await filledHome(t);
     const to = scratch(t);

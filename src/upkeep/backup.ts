@@ -12,14 +12,13 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
-import { isMissing, syncDirectory } from "../store/local/files.ts";
+import { isMissing, makeDirectory as makeNew, syncDirectory } from "../store/local/files.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
@@ -51,6 +50,8 @@ export function backup(home: string, to: string, progress: (done: number) => voi
   if (!existsSync(from.state)) throw new Fault("not_found", `${home} has no state to back up`);
   if (existsSync(to) && readdirSync(to).length > 0)
     throw new Fault("exists", `${to} is not empty; a backup goes into a new directory`);
+  if (`${target.home}/`.startsWith(`${from.home}/`))
+    throw new Fault("bad_input", `${to} is inside the home; a backup goes where it survives the home`);
   const touched = new Set<string>();
   makeDirectory(to, touched);
   const live = new DatabaseSync(from.state, { readOnly: true });
@@ -173,6 +174,5 @@ function copyPrefix(from: string, to: string, bytes: number | null, touched: Set
 }
 
 function makeDirectory(path: string, touched: Set<string>): void {
-  for (let at = path; !existsSync(at); at = dirname(at)) touched.add(dirname(at));
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const made of makeNew(path)) touched.add(dirname(made));
 }

@@ -10,7 +10,7 @@ import { Fault } from "../base/fault.ts";
 import type { Session } from "../sessions/session.ts";
 import { hashOf } from "../store/local/blobs.ts";
 import { isDamaged, takeHome } from "../store/local/owner.ts";
-import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
+import { blobPath, isHome, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { COLUMNS, columnsOf, ROW, unpackRow } from "../store/local/row.ts";
 import { asDamaged, checkVersion, tune } from "../store/local/schema.ts";
 import { snapshot } from "../store/local/spliced.ts";
@@ -31,7 +31,7 @@ export interface Checked {
 
 export async function fsck(home: string, nowMs: number, progress: (done: number) => void): Promise<Checked> {
   const paths = pathsIn(home);
-  if (!existsSync(home)) throw new Fault("not_found", `there is no home at ${home}`);
+  if (!isHome(paths)) throw new Fault("not_found", `there is no home at ${home}`);
   const owner = takeHome(paths, nowMs);
   try {
     if (!existsSync(paths.state)) return { sessions: 0, findings: withoutState(paths) };

@@ -14,7 +14,7 @@ import { describeKey, parseKey, type SessionKey } from "../routing/key.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { syncDirectory, TranscriptFiles } from "../store/local/files.ts";
 import { takeHome } from "../store/local/owner.ts";
-import { isTranscriptId, pathsIn, type Paths } from "../store/local/paths.ts";
+import { isTranscriptId, isHome, pathsIn, type Paths } from "../store/local/paths.ts";
 import { finishIntents, journalledIn, replayJournal } from "../store/local/recover.ts";
 import { checkVersion, climb, LADDER, tune } from "../store/local/schema.ts";
 import { Tables } from "../store/local/tables.ts";
@@ -37,7 +37,7 @@ interface Found extends Folded {
 
 export function rebuild(home: string, nowMs: number, progress: (done: number) => void): Rebuilt {
   const paths = pathsIn(home);
-  if (!existsSync(home)) throw new Fault("not_found", `there is no home at ${home}`);
+  if (!isHome(paths)) throw new Fault("not_found", `there is no home at ${home}`);
   const owner = takeHome(paths, nowMs);
   try {
     const lost = knownOnlyToOld(paths);

@@ -147,6 +147,52 @@ export function commitContract(corner: () => Corner): void {
       for (const change of wrong) await withoutTrace(at, "bad_input", [stale, change]);
     });
 
+    test("a change of another shape than its type says is bad_input, whoever made it", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      const append = { do: "append", key, fence: 0, after: 0, rewindTo: null, contextSeq: null };
+      const { cwd: _cwd, ...opening } = at.opening(at.key("b")) as Extract<Change, { do: "open" }>;
+      const message = { type: "message", timestamp: "2026-01-01T00:00:00.000Z" };
+      const malformed: readonly unknown[] = [
+        null,
+        "append",
+        {},
+        { do: "nope", key },
+        { do: "toString", key },
+        opening,
+        { ...append, entries: [said("1")], extra: 1 },
+        { ...append, entries: [said("1")], fence: "0" },
+        { ...append, entries: [said("1")], after: undefined },
+        { ...append, entries: [said("1")], contextSeq: "1" },
+        { ...append, entries: [said("1")], contextSeq: -4 },
+        { ...append, entries: "hi" },
+        { ...append, entries: ["hi"] },
+        { ...append, entries: [{ timestamp: "x" }] },
+        { ...append, entries: [{ type: "custom", customType: "x" }] },
+        { ...append, entries: [{ type: "session", timestamp: "x" }] },
+        { ...append, entries: [{ ...message, message: "str" }] },
+        { ...append, entries: [{ ...message, message: { role: "user", content: 5 } }] },
+        { ...append, entries: [{ ...said("1"), large: 1n }] },
+        { do: "take", key, fence: 0 },
+        { do: "run", key, fence: 0, state: "idle" },
+        { do: "run", key, fence: 0, state: { kind: "idle", extra: () => 1 } },
+        { do: "reroute", key, fence: 0 },
+        { do: "post", to: [key], letter: { id: "ext:x" } },
+        { do: "signal", key, signal: "boo" },
+        { do: "set", key, version: null, settings: { nosuch: 1 } },
+        { do: "set", key, version: null, settings: { label: 7 } },
+        { do: "set", key, version: null },
+        { do: "charge", key, usage: { input: "many" } },
+        { do: "clearTimer", id: at.id("none") },
+        { do: "send", outgoing: { id: "x" } },
+        { do: "settle" },
+        { do: "delete", key },
+      ];
+      const fine: Change = { do: "signal", key, signal: "pause" };
+      for (const change of malformed) await withoutTrace(at, "bad_input", [fine, change as Change]);
+      await at.append(key, [said("1")]); // and the store goes on
+    });
+
     test("a change sees what the changes before it in its commit did", async () => {
       const at = corner();
       const key = at.key("a");

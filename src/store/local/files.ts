@@ -222,9 +222,21 @@ export class TranscriptFiles {
 
 /** Below the home only: should the home itself be gone, it is not made again behind everybody's back. */
 function makeDirectories(home: string, directory: string): void {
+  if (existsSync(home)) makeDirectory(directory);
+}
+
+/** With those above it; returns what it made. Node's own `recursive` never returns where nothing can be made, as in /proc. */
+export function makeDirectory(directory: string): readonly string[] {
   const missing: string[] = [];
-  for (let at = directory; at !== home && !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (let at = directory; dirname(at) !== at && !existsSync(at); at = dirname(at)) missing.unshift(at);
   for (const each of missing) mkdirSync(each, { mode: 0o700 });
+  return missing;
+}
+
+/** Said by the system or by SQLite. Everything else that is thrown and is no Fault is our bug. */
+export function isOfDisk(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return "errcode" in error || "syscall" in error || isOfDisk(error.cause);
 }
 
 export function syncDirectory(path: string): void {

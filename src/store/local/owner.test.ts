@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { afterwards, cannotMount, Home, mount, scratch } from "../../../test/fixtures/home.ts";
@@ -131,6 +131,19 @@ describe("a home that cannot be used", () => {
     });
   });
 
+  test(
+    "a place where the system makes no directories is refused, and nobody waits for ever",
+    { skip: !existsSync("/proc/self") },
+    () => {
+      assert.throws(() => takeHome(pathsIn("/proc/sessiond/home"), NOON), { code: "unreadable_home" });
+    },
+  );
+
+  test("no name at all is bad_input: it would be the current directory", () => {
+    assert.throws(() => pathsIn(""), { code: "bad_input" });
+    assert.throws(() => pathsIn(undefined as never), { code: "bad_input" });
+  });
+
   test("a place below a file is refused as unreadable_home", (t) => {
     const path = join(scratch(t), "file");
     writeFileSync(path, "not a directory");
@@ -157,6 +170,7 @@ describe("a home that cannot be used", () => {
         const refusal = (await program.hear()) as { code: string; message: string };
         assert.equal(refusal.code, "unreadable_home");
         assert.ok(refusal.message.includes(home), refusal.message);
+        assert.match(refusal.message, /EACCES/);
       },
     );
   }

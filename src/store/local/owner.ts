@@ -7,11 +7,11 @@
 // Invariants
 //   O1. The lock is held before any other file of the home is opened, and let go after all are closed.
 
-import { existsSync, mkdirSync, rmSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, rmSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
-import { isFull, syncDirectory } from "./files.ts";
+import { isFull, makeDirectory, syncDirectory } from "./files.ts";
 import type { Paths } from "./paths.ts";
 
 export interface Owner {
@@ -36,7 +36,7 @@ export function takeHome(paths: Paths, nowMs: number): Owner {
     const other = isBusy(error) ? nameOfOwner(database) : null;
     database.close();
     if (other === null) throw asHomeFault(error, paths.home);
-    throw new Fault("in_use", `${paths.home} is in use by ${other}. Stop it, or choose another home.`);
+    throw new Fault("in_use", `${paths.home} is in use by ${other}`);
   }
   return { warning, release: () => database.close() };
 }
@@ -73,7 +73,8 @@ export function judgeFilesystem(magic: number, home: string): string | null {
 
 function lookAt({ home, owner }: Paths): string | null {
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeDirectory(home);
+    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK); // SQLite would not say why it may not
     // The name of a new home, and those of new directories above it, must survive a power cut too. Whether this
     // process made them or one that crashed right after it: the owner's file comes later, so without it they are new.
     if (!existsSync(owner))
@@ -120,9 +121,13 @@ function open(path: string): DatabaseSync {
 function nameOfOwner(database: DatabaseSync): string {
   try {
     const row = database.prepare("SELECT pid, started FROM owner").get();
-    return `sessiond pid ${String(row?.["pid"])} (started ${String(row?.["started"])})`;
+    const todo =
+      row?.["pid"] === process.pid
+        ? "That is this process: close it there first."
+        : "Stop it, or choose another home.";
+    return `sessiond pid ${String(row?.["pid"])} (started ${String(row?.["started"])}). ${todo}`;
   } catch {
-    return "another sessiond"; // It is just starting: it has the lock, but not yet a name.
+    return "another sessiond, which is just starting. Stop it, or choose another home."; // It is just starting: it has the lock, but not yet a name.
   }
 }
 

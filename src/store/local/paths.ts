@@ -10,7 +10,9 @@
 // No code opens a *.sqlite file with fs: closing such a descriptor drops the locks that SQLite holds for the
 // whole process. test/tidy.test.ts watches over it.
 
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { Fault } from "../../base/fault.ts";
 
 export interface Paths {
   readonly home: string;
@@ -23,6 +25,9 @@ export interface Paths {
 }
 
 export function pathsIn(given: string): Paths {
+  // An empty name would be the current directory: what a variable that is not set makes of it.
+  if (typeof given !== "string" || given === "")
+    throw new Fault("bad_input", "a home is the path of a directory");
   const home = resolve(given);
   return {
     home,
@@ -33,6 +38,11 @@ export function pathsIn(given: string): Paths {
     blobs: join(home, "blobs"),
     foreign: join(home, "foreign"),
   };
+}
+
+/** Whether anything of a home is there: for commands that must not make one of whatever directory they were given. */
+export function isHome({ owner, state, agents }: Paths): boolean {
+  return [owner, state, agents].some((path) => existsSync(path));
 }
 
 /** `agent` is checked by routing/key.ts, `transcript` by isTranscriptId: neither can lead out of the home. */

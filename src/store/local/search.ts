@@ -19,7 +19,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import { textOf } from "../../transcript/entry.ts";
 import { readForward, seekSeq } from "../../transcript/read.ts";
 import type { Changed, Hits, SearchQuery } from "../store.ts";
-import { isFull } from "./files.ts";
+import { isFull, isOfDisk } from "./files.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { epochOf, tune } from "./schema.ts";
 import { snapshot } from "./spliced.ts";
@@ -243,10 +243,6 @@ class Search {
     const row = this.#state.prepare("SELECT min(n) AS oldest, max(n) AS newest FROM feed").get();
     return { oldest: Number(row?.["oldest"] ?? 1), newest: Number(row?.["newest"] ?? 0) };
   }
-}
-
-function isOfDisk(error: unknown): error is Error {
-  return error instanceof Error && ("errcode" in error || "syscall" in error);
 }
 
 // On Linux a thread has a priority of its own; elsewhere this would be the whole process's, and X2 has to do.

@@ -27,7 +27,7 @@ export class Thread<To, From> {
       execArgv: [], // Options of the program, such as how its own text is to be read, are not for this file.
     });
     this.#worker.on("error", (error) =>
-      this.#end(new Fault("disk_failed", `the ${name} thread died: ${error.message}`), parts.died),
+      this.#end(new Fault("bug", `the ${name} thread died: ${error.message}`), parts.died),
     );
     this.#worker.on("exit", () => {
       // It may have said why, and that may still be on its way: what ends first is not what was said first.

@@ -21,7 +21,7 @@ import { CHECKPOINT_EVERY_MS, GROUP_COMMITS_MAX, JOURNAL_BYTES_MAX } from "../..
 import { Leases } from "../leases.ts";
 import { Checkpoint } from "./checkpoint.ts";
 import { Claims } from "./claims.ts";
-import { isFull, TranscriptFiles } from "./files.ts";
+import { isFull, isOfDisk, TranscriptFiles } from "./files.ts";
 import { Group, type Applied } from "./group.ts";
 import { HeldBlobs } from "./held.ts";
 import { WriteAheadLog } from "./log.ts";
@@ -95,7 +95,7 @@ class Writer {
     if (transcripts > 0) await this.#checkpoint.replayed();
     const intents = finishIntents(this.#database, this.#paths, () => false);
     if (transcripts + intents > 0) {
-      const message = `after an unclean stop: wrote ${transcripts} transcripts again, finished ${intents} deletions`;
+      const message = `after an unclean stop: transcripts written again: ${transcripts}, deletions finished: ${intents}`;
       this.#notice("recovered", message, transcripts + intents);
     }
     this.#port.on("message", (message: ToWriter) => this.#hear(message));
@@ -158,7 +158,8 @@ class Writer {
       this.#rows.forget();
       this.#group.revert();
       if (!isFull(error)) {
-        this.#refuse(commits, "outcome_unknown", `the disk failed during the commit: ${words(error)}`);
+        const what = isOfDisk(error) ? "the disk failed" : "sessiond failed";
+        this.#refuse(commits, "outcome_unknown", `${what} during the commit: ${words(error)}`);
         throw error;
       }
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
@@ -332,7 +333,7 @@ class Writer {
   #die(error: unknown): void {
     if (this.#dead) return;
     this.#dead = true;
-    this.#say({ say: "dead", fault: { code: "disk_failed", message: words(error) } });
+    this.#say({ say: "dead", fault: { code: codeOf(error), message: words(error) } });
   }
 
   #say(message: FromWriter): void {
@@ -344,11 +345,13 @@ class Writer {
 function codeOf(error: unknown): FaultCode {
   if (error instanceof Fault) return error.code;
   if (isFull(error)) return "disk_full";
-  return isDamaged(error) ? "damaged" : "disk_failed";
+  if (isDamaged(error)) return "damaged";
+  return isOfDisk(error) ? "disk_failed" : "bug";
 }
 
 function words(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof Fault) return error.message; // It has said why.
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 

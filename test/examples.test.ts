@@ -1,0 +1,78 @@
+// The examples of the pages are programs. Here they are compiled and run, as they stand there, against the built package.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+const TSC = resolve("node_modules/.bin/tsc");
+
+/** All pieces of code of a page, in their order: one program. */
+function programIn(page: string): string {
+  return [...readFileSync(page, "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code).join("\n");
+}
+
+/** What each page's program prints. */
+const PAGES: Readonly<Record<string, readonly RegExp[]>> = {
+  "README.md": [/type: 'message'/, /content: 'hello'/],
+  "docs/store.md": [
+    /^message\nmessage\nWhich roses like shade\?\ntrue\n/,
+    /'agent:main:telegram:direct:ada'/,
+    /North wall, clay\.\n$/,
+  ],
+};
+
+/** As in a new project; only what it takes to find Node's own types is said. */
+const STRICT = {
+  compilerOptions: { strict: true, target: "esnext", module: "nodenext", types: ["node"], noEmit: true },
+  include: ["*.ts"],
+};
+
+describe("the examples", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sessiond-readme-"));
+
+  before(() => {
+    const installed = join(folder, "node_modules", "sessiond");
+    mkdirSync(installed, { recursive: true });
+    execFileSync(TSC, ["-p", "tsconfig.build.json", "--outDir", join(installed, "dist")]);
+    copyFileSync("package.json", join(installed, "package.json"));
+    for (const name of ["pino", "@types"])
+      symlinkSync(resolve("node_modules", name), join(folder, "node_modules", name));
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(STRICT));
+    for (const page of Object.keys(PAGES)) writeFileSync(join(folder, scriptOf(page)), programIn(page));
+  });
+
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("import the package by its name", () => {
+    for (const page of Object.keys(PAGES)) assert.match(programIn(page), / from "sessiond";/);
+  });
+
+  test("compile", () => {
+    execFileSync(TSC, ["-p", folder], { stdio: ["ignore", "inherit", "inherit"] });
+  });
+
+  for (const [page, expected] of Object.entries(PAGES)) {
+    test(`of ${page} run, and print what they say`, () => {
+      const cwd = mkdtempSync(join(folder, "run-"));
+      const script = join(folder, scriptOf(page));
+      const printed = execFileSync(process.execPath, [script], { cwd, encoding: "utf8" });
+      for (const each of expected) assert.match(printed, each);
+    });
+  }
+});
+
+function scriptOf(page: string): string {
+  return `${page.replaceAll(/\W/g, "-")}.ts`;
+}
