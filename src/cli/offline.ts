@@ -7,10 +7,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Fault } from "../base/fault.ts";
+import { Fault, faultFrom } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
-import { isFull } from "../store/local/files.ts";
-import { isDamaged } from "../store/local/owner.ts";
+import { isOfDisk, wordsOf } from "../store/local/trouble.ts";
 import { backup } from "../upkeep/backup.ts";
 import { fsck } from "../upkeep/fsck.ts";
 import { rebuild } from "../upkeep/rebuild.ts";
@@ -118,8 +117,6 @@ function asFault(error: unknown): Fault {
   const code = "code" in error ? String(error.code) : "";
   if (code.startsWith("ERR_PARSE_ARGS"))
     return new Fault("bad_input", `${error.message.split(".")[0]}. ${USAGE}`);
-  if (isFull(error)) return new Fault("disk_full", error.message);
-  if (isDamaged(error)) return new Fault("damaged", error.message);
-  if ("syscall" in error || "errcode" in error) return new Fault("disk_failed", error.message);
-  throw error;
+  if (!isOfDisk(error)) throw error;
+  return faultFrom(wordsOf(error));
 }

@@ -18,12 +18,13 @@ import {
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
-import { isMissing, makeDirectory as makeNew, syncDirectory } from "../store/local/files.ts";
+import { makeDirectory as makeNew, syncDirectory } from "../store/local/files.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
 import { checkVersion } from "../store/local/schema.ts";
 import { Tables, type Numbered } from "../store/local/tables.ts";
+import { isMissing } from "../store/local/trouble.ts";
 
 export interface BackedUp {
   readonly sessions: number;

@@ -9,11 +9,12 @@ import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
 import type { Session } from "../sessions/session.ts";
 import { hashOf } from "../store/local/blobs.ts";
-import { isDamaged, takeHome } from "../store/local/owner.ts";
+import { takeHome } from "../store/local/owner.ts";
 import { blobPath, isHome, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { COLUMNS, columnsOf, ROW, unpackRow } from "../store/local/row.ts";
 import { asDamaged, checkVersion, tune } from "../store/local/schema.ts";
 import { snapshot } from "../store/local/spliced.ts";
+import { isDamaged } from "../store/local/trouble.ts";
 import { foldTranscript, REASONS, type Folded } from "./folded.ts";
 import { transcriptFiles } from "./rebuild.ts";
 

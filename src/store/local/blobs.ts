@@ -10,8 +10,8 @@ import { randomUUID, webcrypto } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BlobName } from "../../transcript/entry.ts";
-import { isMissing } from "./files.ts";
 import { blobPath, isSha256, type Paths } from "./paths.ts";
+import { isMissing } from "./trouble.ts";
 
 export async function hashOf(bytes: Uint8Array): Promise<string> {
   const digest = await webcrypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);

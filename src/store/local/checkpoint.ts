@@ -15,9 +15,10 @@
 
 import { open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
-import { isMissing, type Dirty, type TranscriptFiles } from "./files.ts";
+import { type Dirty, type TranscriptFiles } from "./files.ts";
 import type { WriteAheadLog } from "./log.ts";
 import type { Twin } from "./tables.ts";
+import { isMissing } from "./trouble.ts";
 import type { Notice } from "./wire.ts";
 
 /** Syncs under way at once: what the thread pool has to give. */

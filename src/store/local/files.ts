@@ -30,6 +30,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import { OPEN_FILES_MAX } from "../../limits.ts";
 import type { Paths } from "./paths.ts";
+import { isMissing } from "./trouble.ts";
 import type { Notice } from "./wire.ts";
 
 export interface Dirty {
@@ -233,12 +234,6 @@ export function makeDirectory(directory: string): readonly string[] {
   return missing;
 }
 
-/** Said by the system or by SQLite. Everything else that is thrown and is no Fault is our bug. */
-export function isOfDisk(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  return "errcode" in error || "syscall" in error || isOfDisk(error.cause);
-}
-
 export function syncDirectory(path: string): void {
   const directory = openSync(path, "r");
   try {
@@ -246,17 +241,6 @@ export function syncDirectory(path: string): void {
   } finally {
     closeSync(directory);
   }
-}
-
-export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
-}
-
-/** No room, said by the system or by SQLite. */
-export function isFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if ("errcode" in error) return Number(error.errcode) === 13; // SQLITE_FULL
-  return "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }
 
 /** The length of the whole lines with which both begin. */

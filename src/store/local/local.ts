@@ -23,7 +23,6 @@ import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
 import { checkChange } from "../check.ts";
 import type * as S from "../store.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
-import { isFull } from "./files.ts";
 import type { Stop } from "./history.ts";
 import { decoded, lookBack, needsReading, type Reading } from "./lookback.ts";
 import { takeHome, type Owner } from "./owner.ts";
@@ -31,6 +30,7 @@ import { pathsIn, type Paths } from "./paths.ts";
 import type { FromReader, Questions, ToReader } from "./reader.ts";
 import type { FromSearch, ToSearch } from "./search.ts";
 import { isFaultWords, Thread } from "./thread.ts";
+import { isOfDisk, wordsOf } from "./trouble.ts";
 import {
   bytesOf,
   encodeChange,
@@ -349,7 +349,7 @@ export class LocalStore implements S.Store {
 
 /** What the system refused. Anything else is our bug, and stays what it is. */
 function asDiskFault(error: unknown, what: string): unknown {
-  if (isFull(error)) return new Fault("disk_full", `the disk is full; ${what}`, { cause: error });
-  if (!(error instanceof Error && "syscall" in error)) return error;
-  return new Fault("disk_failed", `${what}: ${error.message}`, { cause: error });
+  if (!isOfDisk(error)) return error;
+  const { code, message } = wordsOf(error);
+  return new Fault(code, `${what}: ${message}`, { cause: error });
 }

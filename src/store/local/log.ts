@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { WAL_BYTES_MAX } from "../../limits.ts";
-import { isFull } from "./files.ts";
+import { isFull } from "./trouble.ts";
 
 /** Groups between two looks at the length of the log. */
 const LOOK_EVERY_GROUPS = 16;

@@ -11,8 +11,9 @@ import { accessSync, constants, existsSync, rmSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
-import { isFull, makeDirectory, syncDirectory } from "./files.ts";
+import { makeDirectory, syncDirectory } from "./files.ts";
 import type { Paths } from "./paths.ts";
+import { isBusy, isDamaged, isFull, isIo } from "./trouble.ts";
 
 export interface Owner {
   /** What the person should know about the filesystem; null: nothing. */
@@ -129,25 +130,6 @@ function nameOfOwner(database: DatabaseSync): string {
   } catch {
     return "another sessiond, which is just starting. Stop it, or choose another home."; // It is just starting: it has the lock, but not yet a name.
   }
-}
-
-/** SQLITE_BUSY. */
-function isBusy(error: unknown): boolean {
-  return primaryCode(error) === 5;
-}
-
-/** SQLITE_CORRUPT, SQLITE_NOTADB. */
-export function isDamaged(error: unknown): boolean {
-  return primaryCode(error) === 11 || primaryCode(error) === 26;
-}
-
-/** SQLITE_IOERR, or what is behind it. */
-function isIo(error: unknown): boolean {
-  return primaryCode(error) === 10 || (error instanceof Error && "code" in error && error.code === "EIO");
-}
-
-function primaryCode(error: unknown): number {
-  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
 
 function asHomeFault(error: unknown, path: string): Fault {

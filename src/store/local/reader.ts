@@ -14,11 +14,11 @@ import { cursorTo, feedCursor, groupFrom, limitOf, placeFrom } from "../cursor.t
 import type { Changed, OutboxQuery, Page, PageOf, Range, SessionQuery } from "../store.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
 import { listSessions } from "./list.ts";
-import { isDamaged } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
 import { epochOf, tune } from "./schema.ts";
 import { snapshot } from "./spliced.ts";
+import { isOfDisk, wordsOf } from "./trouble.ts";
 
 /** Groups of the feed in one answer. */
 const FEED_GROUPS_PER_PAGE = 500;
@@ -171,11 +171,9 @@ class Reader {
 }
 
 /** A refusal, or a disk that cannot be read; anything else is our bug: the thread dies, and the process with it. */
-function wordsOf(error: unknown): FaultWords {
-  if (error instanceof Fault) return { code: error.code, message: error.message };
-  const isDisk = error instanceof Error && ("syscall" in error || "errcode" in error);
-  if (isDisk) return { code: isDamaged(error) ? "damaged" : "disk_failed", message: error.message };
-  throw error;
+function refusal(error: unknown): FaultWords {
+  if (!(error instanceof Fault) && !isOfDisk(error)) throw error;
+  return wordsOf(error);
 }
 
 const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };
@@ -186,7 +184,7 @@ port.on("message", (message: ToReader) => {
     reader ??= new Reader(home); // by now the writer has made the database
     answer = reader.answer(message);
   } catch (error) {
-    answer = wordsOf(error);
+    answer = refusal(error);
   }
   port.postMessage({ id: message.id, answer } satisfies FromReader);
 });

@@ -7,10 +7,11 @@ import { rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
-import { syncDirectory, isMissing, type FilesParts, type TranscriptFiles } from "./files.ts";
+import { syncDirectory, type FilesParts, type TranscriptFiles } from "./files.ts";
 import { blobPath, transcriptPath, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
 import type { Intent } from "./tables.ts";
+import { isMissing } from "./trouble.ts";
 
 /** Writes every journalled line into its file again, and what stands beyond goes aside. Returns how many transcripts it was. */
 export function replayJournal(

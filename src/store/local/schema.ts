@@ -11,8 +11,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../base/fault.ts";
 import { syncDirectory } from "./files.ts";
-import { isDamaged } from "./owner.ts";
 import type { Paths } from "./paths.ts";
+import { isDamaged } from "./trouble.ts";
 
 const VERSION_1 = `
   CREATE TABLE sessions (

@@ -19,10 +19,10 @@ import type { SessionKey } from "../../routing/key.ts";
 import { textOf } from "../../transcript/entry.ts";
 import { readForward, seekSeq } from "../../transcript/read.ts";
 import type { Changed, Hits, SearchQuery } from "../store.ts";
-import { isFull, isOfDisk } from "./files.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { epochOf, tune } from "./schema.ts";
 import { snapshot } from "./spliced.ts";
+import { isFull, isOfDisk } from "./trouble.ts";
 import { throwAway, Words, type Seen } from "./words.ts";
 
 export type ToSearch =

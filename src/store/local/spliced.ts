@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Session } from "../../sessions/session.ts";
 import { FileSource, type Source } from "../../transcript/lines.ts";
-import { isMissing } from "./files.ts";
 import { transcriptPath, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
+import { isMissing } from "./trouble.ts";
 
 /**
  * A transcript as it was at one moment: its file up to the first line that the journal has, then the journal.

@@ -6,7 +6,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SessionKey } from "../../routing/key.ts";
 import { limitOf } from "../cursor.ts";
 import type { Hits, SearchQuery } from "../store.ts";
-import { isFull } from "./files.ts";
+import { isFull } from "./trouble.ts";
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS seen (one INTEGER PRIMARY KEY, epoch TEXT NOT NULL, cursor INTEGER NOT NULL, scanned INTEGER);

@@ -16,22 +16,22 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
-import { Fault, type FaultCode, type FaultWords } from "../../base/fault.ts";
+import { Fault, type FaultCode } from "../../base/fault.ts";
 import { CHECKPOINT_EVERY_MS, GROUP_COMMITS_MAX, JOURNAL_BYTES_MAX } from "../../limits.ts";
 import { Leases } from "../leases.ts";
 import { Checkpoint } from "./checkpoint.ts";
 import { Claims } from "./claims.ts";
-import { isFull, isOfDisk, TranscriptFiles } from "./files.ts";
+import { TranscriptFiles } from "./files.ts";
 import { Group, type Applied } from "./group.ts";
 import { HeldBlobs } from "./held.ts";
 import { WriteAheadLog } from "./log.ts";
-import { isDamaged } from "./owner.ts";
 import { pathsIn } from "./paths.ts";
 import { finishIntents, journalledIn, replayJournal } from "./recover.ts";
 import { Rows } from "./rows.ts";
 import { epochOf, openState } from "./schema.ts";
 import { Sweep } from "./sweep.ts";
 import { Tables } from "./tables.ts";
+import { isFull, isOfDisk, wordsOf } from "./trouble.ts";
 import { Unwritten } from "./unwritten.ts";
 import type { FromWriter, Notice, Results, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
 
@@ -159,7 +159,7 @@ class Writer {
       this.#group.revert();
       if (!isFull(error)) {
         const what = isOfDisk(error) ? "the disk failed" : "sessiond failed";
-        this.#refuse(commits, "outcome_unknown", `${what} during the commit: ${words(error)}`);
+        this.#refuse(commits, "outcome_unknown", `${what} during the commit: ${wordsOf(error).message}`);
         throw error;
       }
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
@@ -333,26 +333,12 @@ class Writer {
   #die(error: unknown): void {
     if (this.#dead) return;
     this.#dead = true;
-    this.#say({ say: "dead", fault: { code: codeOf(error), message: words(error) } });
+    this.#say({ say: "dead", fault: wordsOf(error) });
   }
 
   #say(message: FromWriter): void {
     this.#port.postMessage(message);
   }
-}
-
-/** A damaged index is not the end: the transcripts are elsewhere, and rebuild reads them. */
-function codeOf(error: unknown): FaultCode {
-  if (error instanceof Fault) return error.code;
-  if (isFull(error)) return "disk_full";
-  if (isDamaged(error)) return "damaged";
-  return isOfDisk(error) ? "disk_failed" : "bug";
-}
-
-function words(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof Fault) return error.message; // It has said why.
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
 const { port, home } = workerData as { readonly port: MessagePort; readonly home: string };
@@ -361,9 +347,5 @@ try {
   await writer.start();
   port.postMessage({ say: "answer", id: 0, answer: null } satisfies FromWriter); // ready
 } catch (error) {
-  const fault: FaultWords = {
-    code: codeOf(error),
-    message: words(error),
-  };
-  port.postMessage({ say: "answer", id: 0, answer: fault } satisfies FromWriter);
+  port.postMessage({ say: "answer", id: 0, answer: wordsOf(error) } satisfies FromWriter);
 }
