@@ -30,12 +30,9 @@ test("C1, C2: every field of an entry comes back, also of a type nobody knows, a
       assert.equal(line.indexOf("\n"), line.length - 1);
       const onDisk = Buffer.from(line, "utf8").toString("utf8");
       assert.deepEqual(decodeLine(onDisk.slice(0, -1)), { ...draft, id, parentId, seq: 7 });
-      assert.deepEqual(Object.keys(JSON.parse(line) as object).slice(0, 4), [
-        "type",
-        "id",
-        "parentId",
-        "seq",
-      ]);
+      // By its text: a parsed object puts names that are numbers before all others, wherever they stand.
+      const stamped = JSON.stringify({ type: `x${type}`, id, parentId, seq: 7 });
+      assert.ok(line.startsWith(stamped.slice(0, -1)));
     }),
     { numRuns: 2_000 },
   );

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, test } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Home, scratch } from "../../../test/fixtures/home.ts";
 import { Program } from "../../../test/fixtures/program.ts";
@@ -212,24 +212,26 @@ describe("a transcript file that was", () => {
   }
 });
 
+/** A session whose transcript is only in the journal any more. */
+async function vanished(t: TestContext): Promise<{ home: Home; key: SessionKey; file: string }> {
+  const home = await Home.open(t);
+  const key = await home.talk("one", "1", "2");
+  const file = await home.file(key);
+  await written(file, (await home.row(key)).transcript.bytes);
+  rmSync(file);
+  return { home, key, file };
+}
+
 describe("a transcript file that disappears before the next checkpoint", () => {
   test("is written again from the journal", async (t) => {
-    const home = await Home.open(t);
-    const key = await home.talk("one", "1", "2");
-    const file = await home.file(key);
-    await written(file, (await home.row(key)).transcript.bytes);
-    rmSync(file);
+    const { home, key } = await vanished(t);
     await home.store.checkpoint();
     assert.equal(home.heardOf("missing_bytes").length, 1);
     await isWhole(home, key, ["1", "2"]);
   });
 
   test("is written again from the journal when more is said", async (t) => {
-    const home = await Home.open(t);
-    const key = await home.talk("one", "1", "2");
-    const file = await home.file(key);
-    await written(file, (await home.row(key)).transcript.bytes);
-    rmSync(file);
+    const { home, key, file } = await vanished(t);
     await home.say(key, "3");
     await written(file, (await home.row(key)).transcript.bytes);
     await home.store.checkpoint();
