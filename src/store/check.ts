@@ -1,6 +1,7 @@
 // What can be seen to be wrong with a change before anything is looked up: the same for every engine.
 
 import { Fault } from "../base/fault.ts";
+import { anything, listOf, mustFit } from "../base/fits.ts";
 import { ID_CHARS_MAX, LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
 import type { Settings } from "../sessions/session.ts";
 import { jsonOf } from "../transcript/codec.ts";
@@ -8,7 +9,14 @@ import { checkShape } from "./shape.ts";
 import type { Change } from "./store.ts";
 
 /** Looked at where a commit comes in, before any engine does. */
-export function checkChange(change: Change): void {
+export function checkChanges(changes: readonly Change[]): void {
+  mustFit("commit", A_LIST, changes);
+  for (const change of changes) checkChange(change);
+}
+
+const A_LIST = listOf(anything);
+
+function checkChange(change: Change): void {
   checkShape(change);
   switch (change.do) {
     case "open":

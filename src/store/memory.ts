@@ -17,8 +17,9 @@ import { Leases } from "./leases.ts";
 import { Commit } from "./memory/commit.ts";
 import { listSessions, pageOf, searchEntries } from "./memory/list.ts";
 import { Tables } from "./memory/tables.ts";
-import { checkChange } from "./check.ts";
+import { checkChanges } from "./check.ts";
 import { hasWork } from "./rules.ts";
+import { checkQuestion } from "./shape.ts";
 import type * as S from "./store.ts";
 
 export class MemoryStore implements S.Store {
@@ -39,7 +40,7 @@ export class MemoryStore implements S.Store {
 
   async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
     this.#checkOpen();
-    for (const change of changes) checkChange(change);
+    checkChanges(changes);
     const nowMs = this.#world.nowMs();
     const commit = new Commit(this.#tables, this.#leases, nowMs);
     commit.apply(changes);
@@ -54,17 +55,20 @@ export class MemoryStore implements S.Store {
 
   async session(key: SessionKey): Promise<Session | null> {
     this.#checkOpen();
+    checkQuestion("session", { key });
     return this.#tables.sessions.get(key)?.row ?? null;
   }
 
   async sessions(query: S.SessionQuery): Promise<S.Page<Session>> {
     this.#checkOpen();
+    checkQuestion("sessions", query);
     const { rows, next } = listSessions(this.#tables.sessions.values(), query);
     return { rows: rows.map(({ row }) => row), next };
   }
 
   async *entries(transcript: string, range: S.Range): AsyncIterable<Entry> {
     this.#checkOpen();
+    checkQuestion("entries", { transcript, range });
     const row = this.#tables.sessions.values().find((each) => each.row.transcript.id === transcript)?.row;
     if (!row) throw new Fault("not_found", `there is no transcript ${transcript}`);
     if ("since" in range) {
@@ -82,12 +86,14 @@ export class MemoryStore implements S.Store {
 
   async mail(key: SessionKey, page: S.PageOf): Promise<S.Page<Mail>> {
     this.#checkOpen();
+    checkQuestion("mail", { ...page, key });
     const found = pageOf(this.#tables.waitingFor(key), page, { placeOf: ({ n }) => [n] as const, like: [0] });
     return { rows: found.rows.map(({ row }) => row), next: found.next };
   }
 
   async outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
     this.#checkOpen();
+    checkQuestion("outbox", query);
     const some = [...this.#tables.outbox.values()].filter(
       ({ row }) =>
         (row.refused !== null) === query.refused && (query.key === undefined || row.key === query.key),
@@ -98,12 +104,14 @@ export class MemoryStore implements S.Store {
 
   async timers(query: S.PageOf & { readonly dueByMs: number }): Promise<S.Page<Timer>> {
     this.#checkOpen();
+    checkQuestion("timers", query);
     const due = [...this.#tables.timers.values()].filter((timer) => timer.dueAtMs <= query.dueByMs);
     return pageOf(due, query, { placeOf: ({ dueAtMs, id }) => [dueAtMs, id] as const, like: [0, ""] });
   }
 
   async search(query: S.SearchQuery): Promise<S.Hits> {
     this.#checkOpen();
+    checkQuestion("search", query);
     const { sessions, lines } = this.#tables;
     const all = [...sessions.values()].map(({ row }) => ({ row, lines: lines.get(row.transcript.id) ?? [] }));
     return searchEntries(all, query);
@@ -111,6 +119,7 @@ export class MemoryStore implements S.Store {
 
   async putBlob(bytes: Uint8Array): Promise<BlobName> {
     this.#checkOpen();
+    checkQuestion("putBlob", { bytes });
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     this.#tables.hold(sha256, this.#world.nowMs());
     this.#tables.blobs.set(sha256, bytes.slice());
@@ -122,11 +131,13 @@ export class MemoryStore implements S.Store {
     range: { readonly from: number; readonly bytes: number },
   ): Promise<Uint8Array | null> {
     this.#checkOpen();
+    checkQuestion("readBlob", { sha256, range });
     return this.#tables.blobs.get(sha256)?.slice(range.from, range.from + range.bytes) ?? null;
   }
 
   async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
     this.#checkOpen();
+    checkQuestion("claim", { owner, leaseMs, limit });
     const nowMs = this.#world.nowMs();
     const mail = new Set(this.#tables.waiting.values().map(({ row }) => row.to));
     const undelivered = this.#tables.outbox.values().filter(({ row }) => row.refused === null);
@@ -144,11 +155,13 @@ export class MemoryStore implements S.Store {
 
   async renew(claims: readonly S.Claim[], leaseMs: number): Promise<readonly S.Claim[]> {
     this.#checkOpen();
+    checkQuestion("renew", { claims, leaseMs });
     return this.#leases.renew(claims, this.#world.nowMs() + leaseMs);
   }
 
   async release(claims: readonly S.Claim[]): Promise<void> {
     this.#checkOpen();
+    checkQuestion("release", { claims });
     this.#leases.release(claims);
   }
 
@@ -156,6 +169,7 @@ export class MemoryStore implements S.Store {
     cursor: string | null,
   ): Promise<{ readonly changes: readonly S.Changed[]; readonly cursor: string }> {
     this.#checkOpen();
+    checkQuestion("changesSince", { cursor });
     const seen = cursor === null ? this.#groups : groupFrom(cursor, this.#epoch);
     const forgotten = this.#groups - this.#feed.length;
     if (seen < forgotten || seen > this.#groups)

@@ -1,33 +1,30 @@
-// What every change is made of, for callers whose compiler did not look: plain JavaScript, a parsed file, a cast. A
-// change of another shape must not reach an engine: there it would be our bug, and would stop the store for everybody.
-//
-// Looking makes nothing new. A library that hands back a checked copy of every commit was tried: its garbage doubled
-// the delays of the main thread under load.
+// The shapes of what callers hand in. A change or a question of another shape must not reach an engine: there it would
+// be our bug, and would stop the store for everybody.
 
 import { Fault } from "../base/fault.ts";
+import {
+  anything,
+  count,
+  ifGiven,
+  is,
+  listOf,
+  mustFit,
+  name,
+  number,
+  oneOf,
+  orNull,
+  record,
+  shown,
+  text,
+  variant,
+  whole,
+  wholeFrom,
+  yesOrNo,
+  type Check,
+} from "../base/fits.ts";
 import type { Settings, Usage } from "../sessions/session.ts";
 import { isBody } from "../transcript/codec.ts";
 import type { Change } from "./store.ts";
-
-/** Null: it fits. Else where it does not, and what belongs there. */
-type Check = (value: unknown) => Misfit | null;
-
-/** There is nothing to be shown. */
-const NOTHING = Symbol("nothing");
-
-interface Misfit {
-  readonly where: string; // "": the value itself
-  readonly wants: string;
-  readonly found: unknown;
-}
-
-const text = is("a text", (value) => typeof value === "string");
-const name = is("a text that is not empty", (value) => typeof value === "string" && value !== "");
-const number = is("a number", (value) => Number.isFinite(value));
-const whole = is("a whole number", (value) => Number.isSafeInteger(value));
-const count = is("a whole number from 0 on", (value) => Number.isSafeInteger(value) && Number(value) >= 0);
-const yesOrNo = is("true or false", (value) => typeof value === "boolean");
-const anything: Check = () => null;
 
 const block = is(
   "a block with its type",
@@ -35,7 +32,7 @@ const block = is(
 );
 const route = record({ channel: text, to: text, thread: orNull(text) });
 
-const settings = someOf({
+const settings = record({}, {
   label: orNull(text),
   model: orNull(text),
   thinking: orNull(text),
@@ -49,7 +46,7 @@ const settings = someOf({
   pinned: yesOrNo,
 } satisfies Record<keyof Settings, Check>);
 
-const usage = someOf({
+const usage = record({}, {
   input: number,
   output: number,
   cacheRead: number,
@@ -110,9 +107,7 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
     after: number,
     entries: listOf(anything, 1),
     rewindTo: orNull(record({ id: text, seq: number })),
-    contextSeq: orNull(
-      is("a whole number from 1 on", (value) => Number.isSafeInteger(value) && Number(value) >= 1),
-    ),
+    contextSeq: orNull(wholeFrom(1)),
   }),
   take: record({ ...owned, ids: listOf(text) }),
   run: record({ ...owned, state }),
@@ -138,11 +133,7 @@ export function checkShape(change: Change): void {
     const known = Object.keys(SHAPES).join(", ");
     throw new Fault("bad_input", `${shown(verb)} is no change; \`do\` is one of ${known}`);
   }
-  const misfit = SHAPES[change.do](change);
-  if (misfit !== null) {
-    const found = misfit.found === NOTHING ? "" : `, not ${shown(misfit.found)}`;
-    throw new Fault("bad_input", `${verb}: ${misfit.where} is ${misfit.wants}${found}`);
-  }
+  mustFit(verb, SHAPES[change.do], change);
   if (change.do === "append") for (const [at, entry] of change.entries.entries()) checkDraft(entry, at);
 }
 
@@ -161,86 +152,45 @@ function checkDraft(entry: unknown, at: number): void {
 /** Roles of ours. A file may hold others, whose messages are their writer's affair. */
 const SPEAKERS: ReadonlySet<string> = new Set(["user", "assistant", "toolResult"]);
 
-function is(wants: string, fits: (value: unknown) => boolean): Check {
-  return (value) => (fits(value) ? null : { where: "", wants, found: value });
-}
+const limit = ifGiven(is("a number", (value) => typeof value === "number"));
+const page = { cursor: ifGiven(orNull(text)), limit };
+const time = is("a time in milliseconds", (value) => typeof value === "number" && !Number.isNaN(value));
+const claims = listOf(record({ key: name, fence: number }));
+const seq = is("a number", (value) => typeof value === "number");
 
-function oneOf(...words: readonly string[]): Check {
-  return is(`one of ${words.join(", ")}`, (value) => words.includes(value as string));
-}
+const range: Check = (value) => {
+  const asked = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if ("since" in asked) return record({ since: seq })(value);
+  if ("before" in asked) return record({ before: orNull(seq) })(value);
+  return record({ from: asked["from"] === "context" ? anything : seq })(value);
+};
 
-function orNull(check: Check): Check {
-  return (value) => {
-    const misfit = value === null ? null : check(value);
-    return misfit?.where === "" ? { ...misfit, wants: `${misfit.wants}, or null` } : misfit;
-  };
-}
+/** What each question is asked with, by the name of the store's verb. */
+const QUESTIONS = {
+  session: record({ key: text }),
+  sessions: record({
+    agent: ifGiven(text),
+    kind: ifGiven(text),
+    state: ifGiven(text),
+    parent: ifGiven(text),
+    label: ifGiven(text),
+    titlePrefix: ifGiven(text),
+    updatedSinceMs: ifGiven(time),
+    ...page,
+  }),
+  entries: record({ transcript: text, range }),
+  mail: record({ key: text, ...page }),
+  outbox: record({ refused: yesOrNo, key: ifGiven(text), ...page }),
+  timers: record({ dueByMs: time, ...page }),
+  search: record({ text, agent: ifGiven(text), key: ifGiven(text), limit }),
+  putBlob: record({ bytes: is("a Uint8Array", (value) => value instanceof Uint8Array) }),
+  readBlob: record({ sha256: text, range: record({ from: number, bytes: number }) }),
+  claim: record({ owner: text, leaseMs: number, limit: number }),
+  renew: record({ claims, leaseMs: number }),
+  release: record({ claims }),
+  changesSince: record({ cursor: orNull(text) }),
+} satisfies Record<string, Check>;
 
-function listOf(check: Check, least = 0): Check {
-  return (value) => {
-    if (!Array.isArray(value)) return { where: "", wants: "a list", found: value };
-    if (value.length < least) return { where: "", wants: "a list that is not empty", found: NOTHING };
-    for (let at = 0; at < value.length; at += 1) {
-      const misfit = check(value[at]);
-      if (misfit !== null) return below(`[${at}]`, misfit);
-    }
-    return null;
-  };
-}
-
-/** Every field, and no others: one that is unknown is most likely one that is misspelt. */
-function record(fields: Readonly<Record<string, Check>>): Check {
-  const some = someOf(fields);
-  const names = Object.keys(fields);
-  return (value) => {
-    const misfit = some(value);
-    if (misfit !== null) return misfit;
-    for (const each of names) {
-      if (Object.hasOwn(value as object, each)) continue;
-      const missing = fields[each]?.(undefined) ?? null;
-      if (missing !== null) return below(each, missing);
-    }
-    return null;
-  };
-}
-
-function someOf(fields: Readonly<Record<string, Check>>): Check {
-  return (value) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      return { where: "", wants: "an object", found: value };
-    for (const each in value) {
-      const check = Object.hasOwn(fields, each) ? fields[each] : undefined;
-      if (check === undefined)
-        return {
-          where: each,
-          wants: `no field; there are ${Object.keys(fields).join(", ")}`,
-          found: NOTHING,
-        };
-      const misfit = check((value as Readonly<Record<string, unknown>>)[each]);
-      if (misfit !== null) return below(each, misfit);
-    }
-    return null;
-  };
-}
-
-/** A record whose other fields go by its `kind`. */
-function variant(kinds: Readonly<Record<string, Readonly<Record<string, Check>>>>): Check {
-  const kind = oneOf(...Object.keys(kinds));
-  const records = new Map(Object.entries(kinds).map(([each, fields]) => [each, record({ kind, ...fields })]));
-  return (value) => {
-    const found = (value as { readonly kind?: unknown } | null | undefined)?.kind;
-    const check = records.get(found as string);
-    if (check !== undefined) return check(value);
-    const misfit = kind(found);
-    return misfit === null ? null : below("kind", misfit);
-  };
-}
-
-function below(part: string, misfit: Misfit): Misfit {
-  const joint = misfit.where === "" || misfit.where.startsWith("[") ? "" : ".";
-  return { ...misfit, where: `${part}${joint}${misfit.where}` };
-}
-
-function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : String(value);
+export function checkQuestion(what: keyof typeof QUESTIONS, asked: unknown): void {
+  mustFit(what, QUESTIONS[what], asked);
 }

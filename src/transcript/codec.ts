@@ -170,7 +170,7 @@ function isEntry(raw: Raw): raw is Entry & Raw {
 export function isBody(raw: unknown): raw is Body {
   if (!isObject(raw)) return false;
   const { type } = raw;
-  if (typeof type !== "string" || type === "") return false;
+  if (typeof type !== "string") return false;
   if (type === "session" || type === "gap") return false; // words for what is no entry; see Header and Gap
   if (type === "message") return isObject(raw["message"]) && typeof raw["message"]["role"] === "string";
   if (type === "compaction") return typeof raw["summary"] === "string";

@@ -18,7 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
-import { makeDirectory as makeNew, syncDirectory } from "../store/local/files.ts";
+import { makeDirectory, syncDirectory } from "../store/local/files.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
@@ -54,7 +54,7 @@ export function backup(home: string, to: string, progress: (done: number) => voi
   if (`${target.home}/`.startsWith(`${from.home}/`))
     throw new Fault("bad_input", `${to} is inside the home; a backup goes where it survives the home`);
   const touched = new Set<string>();
-  makeDirectory(to, touched);
+  makeNoted(to, touched);
   const live = new DatabaseSync(from.state, { readOnly: true });
   try {
     copyState(live, from, target);
@@ -155,7 +155,7 @@ function beginFeedAnew(copy: DatabaseSync): void {
 
 /** `bytes` null: all of it. False: it is not there any more. */
 function copyPrefix(from: string, to: string, bytes: number | null, touched: Set<string>): boolean {
-  makeDirectory(dirname(to), touched);
+  makeNoted(dirname(to), touched);
   touched.add(dirname(to));
   try {
     copyFileSync(from, to);
@@ -174,6 +174,6 @@ function copyPrefix(from: string, to: string, bytes: number | null, touched: Set
   return true;
 }
 
-function makeDirectory(path: string, touched: Set<string>): void {
-  for (const made of makeNew(path)) touched.add(dirname(made));
+function makeNoted(path: string, touched: Set<string>): void {
+  for (const made of makeDirectory(path)) touched.add(dirname(made));
 }

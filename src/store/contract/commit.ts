@@ -157,6 +157,9 @@ export function commitContract(corner: () => Corner): void {
         null,
         "append",
         {},
+        Object.create(null),
+        { do: Object.create(null) },
+        { ...append, entries: [said("1")], fence: Object.create(null) },
         { do: "nope", key },
         { do: "toString", key },
         opening,
@@ -190,7 +193,50 @@ export function commitContract(corner: () => Corner): void {
       ];
       const fine: Change = { do: "signal", key, signal: "pause" };
       for (const change of malformed) await withoutTrace(at, "bad_input", [fine, change as Change]);
+      for (const changes of [undefined, null, "changes", {}])
+        await assert.rejects(at.store.commit(changes as never), { code: "bad_input" });
       await at.append(key, [said("1")]); // and the store goes on
+    });
+
+    test("a question of another shape than its type says is bad_input, and the store goes on", async () => {
+      const at = corner();
+      const key = await at.talk("a", ["1"]);
+      const { transcript } = await at.row(key);
+      const ask = at.store as unknown as Record<string, (...asked: unknown[]) => Promise<unknown>>;
+      const read = async (...asked: unknown[]): Promise<unknown> =>
+        await Array.fromAsync(at.store.entries(...(asked as Parameters<typeof at.store.entries>)));
+      const malformed: readonly (readonly [string, ...unknown[]])[] = [
+        ["session"],
+        ["session", {}],
+        ["sessions", { titlePrefix: 5 }],
+        ["sessions", { agnet: "main" }],
+        ["sessions", { limit: "10" }],
+        ["sessions"],
+        ["mail", key, { cursor: 5 }],
+        ["mail", 5, {}],
+        ["outbox", {}],
+        ["timers", { dueByMs: Number.NaN }],
+        ["search", { text: 5 }],
+        ["search"],
+        ["putBlob", "bytes"],
+        ["readBlob", 5, { from: 0, bytes: 1 }],
+        ["readBlob", "x", {}],
+        ["claim", "me", "1000", 1],
+        ["renew", [key], 1_000],
+        ["release", key],
+        ["changesSince", 5],
+        ["changesSince"],
+      ];
+      for (const [verb, ...asked] of malformed)
+        await assert.rejects(
+          async () => await ask[verb]?.call(at.store, ...asked),
+          { code: "bad_input" },
+          verb,
+        );
+      for (const range of [null, {}, { from: "start" }, { since: "1" }, { before: undefined }])
+        await assert.rejects(read(transcript.id, range), { code: "bad_input" });
+      await assert.rejects(read(5, { from: 1 }), { code: "bad_input" });
+      assert.deepEqual(await at.seqs(key, { from: 1 }), [1]);
     });
 
     test("a change sees what the changes before it in its commit did", async () => {

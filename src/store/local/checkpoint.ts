@@ -15,7 +15,7 @@
 
 import { open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
-import { type Dirty, type TranscriptFiles } from "./files.ts";
+import type { Dirty, TranscriptFiles } from "./files.ts";
 import type { WriteAheadLog } from "./log.ts";
 import type { Twin } from "./tables.ts";
 import { isMissing } from "./trouble.ts";

@@ -11,16 +11,16 @@
 //       comes when that is done; its expectations are checked then.
 //   M2. If a thread dies, the store is dead: whoever waits hears `outcome_unknown`, and `died` is told why.
 
-import { Fault, type FaultWords, faultFrom } from "../../base/fault.ts";
+import { Fault, faultFrom } from "../../base/fault.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
-import { COMMIT_BYTES_MAX, WAITING_BYTES_MAX } from "../../limits.ts";
 import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
 import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
-import { checkChange } from "../check.ts";
+import { checkChanges } from "../check.ts";
+import { checkQuestion } from "../shape.ts";
 import type * as S from "../store.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
 import type { Stop } from "./history.ts";
@@ -29,19 +29,17 @@ import { takeHome, type Owner } from "./owner.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import type { FromReader, Questions, ToReader } from "./reader.ts";
 import type { FromSearch, ToSearch } from "./search.ts";
-import { isFaultWords, Thread } from "./thread.ts";
+import { Thread } from "./thread.ts";
 import { isOfDisk, wordsOf } from "./trouble.ts";
+import { UnderWay } from "./underway.ts";
 import {
-  bytesOf,
   encodeChange,
   NOTHING_READ,
   type FromWriter,
   type Results,
   type ToWriter,
   type WireChange,
-  type WireCommit,
   type WriterAnswer,
-  tooLarge,
   type WriterAsk,
 } from "./wire.ts";
 
@@ -52,12 +50,6 @@ export interface LocalParts {
   readonly died: (fault: Fault) => void;
 }
 
-interface Pending {
-  readonly bytes: number;
-  readonly resolve: (receipt: S.Receipt) => void;
-  readonly reject: (fault: Fault) => void;
-}
-
 export class LocalStore implements S.Store {
   readonly #parts: LocalParts;
   readonly #paths: Paths;
@@ -65,7 +57,7 @@ export class LocalStore implements S.Store {
   readonly #writer: Thread<ToWriter, FromWriter>;
   readonly #reader: Thread<ToReader, FromReader>;
   readonly #search: Thread<ToSearch, FromSearch>;
-  readonly #pending = new Map<number, Pending>();
+  readonly #underWay = new UnderWay((commits) => this.#writer.post({ do: "commits", commits }));
   readonly #listeners = new Set<() => void>();
   /** Commits that are not handed in yet, because something has to be read for them. */
   readonly #reading = new Set<Promise<unknown>>();
@@ -74,9 +66,6 @@ export class LocalStore implements S.Store {
     lines: (transcript, range) => this.#lines(transcript, range),
   };
   #closing: Promise<void> | null = null;
-  #batch: WireCommit[] = [];
-  #lastCommit = 0;
-  #waitingBytes = 0;
   #ended: Fault | null = null;
   #dead = false;
   #searching: "no" | "yes" | "and again" = "no";
@@ -114,7 +103,7 @@ export class LocalStore implements S.Store {
   }
 
   async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
-    for (const change of changes) checkChange(change);
+    checkChanges(changes);
     // Nearly every commit goes straight on: waiting here, even for nothing, would let a later one overtake it (M1).
     if (!changes.some(needsReading))
       return this.#enqueue(changes.map((change) => encodeChange(change, NOTHING_READ)));
@@ -131,34 +120,13 @@ export class LocalStore implements S.Store {
 
   #enqueue(changes: readonly WireChange[]): Promise<S.Receipt> {
     if (this.#ended) return Promise.reject(this.#ended);
-    const bytes = changes.reduce((sum, change) => sum + bytesOf(change), 0);
-    if (bytes > COMMIT_BYTES_MAX) return Promise.reject(tooLarge(bytes));
-    if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) {
-      return Promise.reject(
-        new Fault("overloaded", `${this.#waitingBytes} bytes of commits wait for the disk already`),
-      );
-    }
-    this.#lastCommit += 1;
-    const id = this.#lastCommit;
-    const { promise, resolve, reject } = Promise.withResolvers<S.Receipt>();
-    this.#pending.set(id, { bytes, resolve, reject });
-    this.#waitingBytes += bytes;
-    // What is committed in one go of the event loop crosses in one message.
-    if (this.#batch.length === 0) queueMicrotask(() => this.#flush());
-    this.#batch.push({ id, atMs: this.#parts.world.nowMs(), changes });
-    return promise;
-  }
-
-  #flush(): void {
-    const commits = this.#batch;
-    this.#batch = [];
-    if (commits.length > 0) this.#writer.post({ do: "commits", commits });
+    return this.#underWay.add(changes, this.#parts.world.nowMs());
   }
 
   #hearWriter(message: FromWriter): void {
     switch (message.say) {
       case "done":
-        for (const [id, result] of JSON.parse(message.results) as Results) this.#settle(id, result);
+        this.#underWay.settle(JSON.parse(message.results) as Results);
         this.#letSearchLook();
         for (const listener of this.#listeners) listener();
         break;
@@ -174,15 +142,6 @@ export class LocalStore implements S.Store {
       case "dead":
         this.#die(faultFrom(message.fault));
     }
-  }
-
-  #settle(id: number, result: S.Receipt | FaultWords): void {
-    const pending = this.#pending.get(id);
-    if (!pending) return;
-    this.#pending.delete(id);
-    this.#waitingBytes -= pending.bytes;
-    if (isFaultWords(result)) pending.reject(faultFrom(result));
-    else pending.resolve(result);
   }
 
   /** One word is enough until search has caught up and says so; what came meanwhile is worth another. */
@@ -210,22 +169,24 @@ export class LocalStore implements S.Store {
     if (this.#dead) return;
     this.#dead = true;
     this.#ended ??= new Fault("closed", `the store stopped: ${fault.message}`);
-    for (const pending of this.#pending.values()) pending.reject(new Fault("outcome_unknown", fault.message));
-    this.#pending.clear();
+    this.#underWay.fail(new Fault("outcome_unknown", fault.message));
     for (const thread of [this.#writer, this.#reader, this.#search]) thread.fail(fault);
     this.#parts.log.fatal({ code: fault.code }, fault.message);
     this.#parts.died(fault);
   }
 
-  session(key: SessionKey): Promise<Session | null> {
-    return this.#question("session", { key });
+  async session(key: SessionKey): Promise<Session | null> {
+    checkQuestion("session", { key });
+    return await this.#question("session", { key });
   }
 
-  sessions(query: S.SessionQuery): Promise<S.Page<Session>> {
-    return this.#question("sessions", query);
+  async sessions(query: S.SessionQuery): Promise<S.Page<Session>> {
+    checkQuestion("sessions", query);
+    return await this.#question("sessions", query);
   }
 
   async *entries(transcript: string, range: S.Range): AsyncIterable<Entry | Gap> {
+    checkQuestion("entries", { transcript, range });
     for await (const line of this.#lines(transcript, range))
       yield typeof line === "string" ? decoded(line) : line;
   }
@@ -243,23 +204,28 @@ export class LocalStore implements S.Store {
     } while (stop !== null);
   }
 
-  mail(key: SessionKey, page: S.PageOf): Promise<S.Page<Mail>> {
-    return this.#question("mail", { ...page, key });
+  async mail(key: SessionKey, page: S.PageOf): Promise<S.Page<Mail>> {
+    checkQuestion("mail", { ...page, key });
+    return await this.#question("mail", { ...page, key });
   }
 
-  outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
-    return this.#question("outbox", query);
+  async outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
+    checkQuestion("outbox", query);
+    return await this.#question("outbox", query);
   }
 
-  timers(query: S.PageOf & { readonly dueByMs: number }): Promise<S.Page<Timer>> {
-    return this.#question("timers", query);
+  async timers(query: S.PageOf & { readonly dueByMs: number }): Promise<S.Page<Timer>> {
+    checkQuestion("timers", query);
+    return await this.#question("timers", query);
   }
 
-  search(query: S.SearchQuery): Promise<S.Hits> {
-    return this.#search.ask((id) => ({ do: "search", id, query }));
+  async search(query: S.SearchQuery): Promise<S.Hits> {
+    checkQuestion("search", query);
+    return await this.#search.ask((id) => ({ do: "search", id, query }));
   }
 
   async putBlob(bytes: Uint8Array): Promise<BlobName> {
+    checkQuestion("putBlob", { bytes });
     const sha256 = await hashOf(bytes);
     // Held before it is written, so that a session being erased now does not take it along.
     await this.#ask({ what: "hold", sha256, nowMs: this.#parts.world.nowMs() });
@@ -272,6 +238,7 @@ export class LocalStore implements S.Store {
     sha256: string,
     range: { readonly from: number; readonly bytes: number },
   ): Promise<Uint8Array | null> {
+    checkQuestion("readBlob", { sha256, range });
     if (this.#ended) throw this.#ended;
     return await readBlob(this.#paths, sha256, range).catch((error: unknown) => {
       throw asDiskFault(error, "the blob cannot be read");
@@ -279,23 +246,27 @@ export class LocalStore implements S.Store {
   }
 
   async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
+    checkQuestion("claim", { owner, leaseMs, limit });
     return (
       (await this.#ask({ what: "claim", owner, nowMs: this.#parts.world.nowMs(), leaseMs, limit })) ?? []
     );
   }
 
   async renew(claims: readonly S.Claim[], leaseMs: number): Promise<readonly S.Claim[]> {
+    checkQuestion("renew", { claims, leaseMs });
     return (await this.#ask({ what: "renew", claims, untilMs: this.#parts.world.nowMs() + leaseMs })) ?? [];
   }
 
   async release(claims: readonly S.Claim[]): Promise<void> {
+    checkQuestion("release", { claims });
     await this.#ask({ what: "release", claims });
   }
 
-  changesSince(
+  async changesSince(
     cursor: string | null,
   ): Promise<{ readonly changes: readonly S.Changed[]; readonly cursor: string }> {
-    return this.#question("feed", { cursor });
+    checkQuestion("changesSince", { cursor });
+    return await this.#question("feed", { cursor });
   }
 
   watch(listener: () => void): () => void {
@@ -334,7 +305,7 @@ export class LocalStore implements S.Store {
 
   async #ask(ask: WriterAsk): Promise<WriterAnswer> {
     if (this.#ended) throw this.#ended;
-    this.#flush(); // so that a question comes after what was committed before it
+    this.#underWay.flush(); // so that a question comes after what was committed before it
     return await this.#writer.ask((id) => ({ do: "ask", id, ask }));
   }
 

@@ -97,6 +97,23 @@ function spoilAgain(home: Home): void {
   }
 }
 
+test("everything that is said while search is behind is found once, in short stretches", async (t) => {
+  const home = await Home.open(t);
+  const keys = await Promise.all(Array.from({ length: 40 }, (_, n) => home.talk(`${n}`, "plum 0")));
+  // More sessions change in one stretch than it looks at, and they go on changing while it does.
+  for (let round = 1; round <= 30; round += 1)
+    await Promise.all(keys.map((key) => home.say(key, `plum ${round}`)));
+  await found(home, "plum");
+  for (const key of keys) {
+    const { hits } = await home.store.search({ text: "plum", key, limit: 100 });
+    const seqs = hits.map(({ seq }) => seq).toSorted((a, b) => a - b);
+    assert.deepEqual(
+      seqs,
+      Array.from({ length: 31 }, (_, n) => n + 1),
+    );
+  }
+});
+
 test("a transcript that cannot be read is passed over, and people hear of it once", async (t) => {
   const { home, two } = await indexed(t);
   await home.reopen();

@@ -1,4 +1,6 @@
+import type { TranscriptFiles } from "./files.ts";
 import type { FileWrite } from "./group.ts";
+import { isFull } from "./trouble.ts";
 
 /** Committed lines that are not in their files yet, joined per file: many small writes become one. */
 export class Unwritten {
@@ -17,9 +19,17 @@ export class Unwritten {
     this.#bytes += write.bytes.length;
   }
 
-  *all(): Generator<FileWrite> {
-    for (const [path, { offset, chunks }] of this.#byPath) {
-      yield { path, offset, bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) };
+  /** False: the disk is full, and some are still not in their files. */
+  writeTo(files: TranscriptFiles): boolean {
+    try {
+      for (const [path, { offset, chunks }] of this.#byPath) {
+        files.write(path, offset, chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+        this.drop(path);
+      }
+      return true;
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      return false;
     }
   }
 

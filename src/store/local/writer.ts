@@ -182,16 +182,7 @@ class Writer {
   /** Every committed line is in its file. False: the disk is full, and some are not (A2). */
   #writeFiles(): boolean {
     const wasFull = this.#full;
-    this.#full = false;
-    try {
-      for (const write of this.#unwritten.all()) {
-        this.#files.write(write.path, write.offset, write.bytes);
-        this.#unwritten.drop(write.path);
-      }
-    } catch (error) {
-      if (!isFull(error)) throw error;
-      this.#full = true;
-    }
+    this.#full = !this.#unwritten.writeTo(this.#files);
     if (this.#full || wasFull) this.#noteFull(this.#full);
     return !this.#full;
   }

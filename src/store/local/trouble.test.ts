@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { Fault } from "../../base/fault.ts";
+import { scratch } from "../../../test/fixtures/home.ts";
+import { Thread } from "./thread.ts";
+import { isDamaged, isMissing, wordsOf } from "./trouble.ts";
+
+/** What really is thrown. */
+function thrown(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+test("what the system and SQLite say has the code of its kind, and what is neither is our bug", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sessiond-trouble-"));
+  try {
+    const missing = thrown(() => openSync(join(folder, "none"), "r"));
+    assert.ok(isMissing(missing));
+    assert.equal(wordsOf(missing).code, "disk_failed");
+    writeFileSync(join(folder, "no.sqlite"), "not a database, but long enough to be looked at".repeat(100));
+    const database = new DatabaseSync(join(folder, "no.sqlite"));
+    const damaged = thrown(() => database.exec("SELECT * FROM sqlite_schema"));
+    database.close();
+    assert.ok(isDamaged(damaged));
+    assert.equal(wordsOf(damaged).code, "damaged");
+    assert.equal(wordsOf(thrown(() => (null as unknown as { x: number }).x)).code, "bug");
+    assert.equal(wordsOf("a text").code, "bug");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a fault keeps its words, and an error tells its cause", () => {
+  assert.deepEqual(wordsOf(new Fault("ended", "it is over", { cause: new Error("x") })), {
+    code: "ended",
+    message: "it is over",
+  });
+  const cause = Object.assign(new Error("EIO: i/o error"), { code: "EIO", syscall: "fsync" });
+  assert.deepEqual(wordsOf(new Error("a could not be synced", { cause })), {
+    code: "disk_failed",
+    message: "a could not be synced: EIO: i/o error",
+  });
+});
+
+test("a thread that dies of a bug says so, and whoever waits for it hears it", async (t) => {
+  const { promise: death, resolve: died } = Promise.withResolvers<Fault>();
+  const thread = new Thread<unknown, unknown>("reader", scratch(t), { hear: () => {}, died });
+  t.after(() => thread.stop());
+  await assert.rejects(
+    thread.ask(() => null), // no message that it knows
+    { code: "bug", message: /^the reader thread died: / },
+  );
+  assert.deepEqual([(await death).code, (await death).exit], ["bug", 70]);
+});
