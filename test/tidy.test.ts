@@ -12,8 +12,8 @@ const FUNCTION_LINES_MAX = 60;
 const ORDER = [
   "base",
   "limits.ts",
-  "config",
   "routing",
+  "config",
   "events",
   "transcript",
   "store",
