@@ -60,6 +60,7 @@ function post(to: SessionKey, id: string, text: string): Change {
     mode: "steer",
     content: [{ type: "text", text }],
     replyTo: null,
+    origin: null,
   } as const;
   return { do: "post", to: [to], letter };
 }

@@ -97,6 +97,64 @@ export const SEARCH_TEXT_CHARS_MAX = 32 * 1024;
 /** How long a blob is kept before the entry that names it is committed. */
 export const BLOB_HELD_MS = 60 * 60 * 1_000;
 
+/** Events, and bytes of them, that wait for one follower. Past either it is cut off and told where to go on. */
+export const FOLLOWER_EVENTS_MAX = 4_096;
+export const FOLLOWER_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Letters that one turn begins with, and that enter it before one step. Others wait for the next. */
+export const TURN_LETTERS_MAX = 100;
+
+/** Letters of one session, and bytes of them, that are kept in memory while they wait. The others are in the store. */
+export const MAILBOX_KEPT_LETTERS = 200;
+export const MAILBOX_KEPT_BYTES = 1024 * 1024;
+
+/** Tool calls of one step that run at once. */
+export const TOOLS_PARALLEL_MAX = 8;
+
+/** Bytes of a tool's result that are kept, in a blob. What is longer is cut, and says so. */
+export const TOOL_OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Times that a model is asked for the same step before the turn fails. */
+export const MODEL_TRIES_MAX = 4;
+
+/** The pause before a model is asked again, doubled each time, unless the model says how long. */
+export const MODEL_RETRY_MS = 1_000;
+
+/** Starts that find the same turn where the last one left it, before it is given up as interrupted. */
+export const RESUMES_MAX = 3;
+
+/** How long a gateway that stops waits for tools that run. What runs longer is for the next start to sort out. */
+export const LEAVE_GRACE_MS = 5_000;
+
+/** How long a claim lasts without being renewed, and how often it is. A gateway that stops is replaced after the lease. */
+export const LEASE_MS = 60_000;
+export const LEASE_RENEWED_MS = 15_000;
+
+/** Sessions without work that stay in memory, ready for the next message. Beyond it the one longest idle goes. */
+export const HOT_SESSIONS_MAX = 256;
+
+/** Bytes of one picture in a message. */
+export const IMAGE_BYTES_MAX = 20 * 1024 * 1024;
+
+/** Entry ids that a session can pin: they stay whole in every context, so they must stay few. */
+export const PINS_MAX = 32;
+
+/** Entries of a chat that a thread of it starts with. */
+export const THREAD_START_ENTRIES_MAX = 40;
+
+/** Times that a door is tried with an answer, and the pause before the second; doubled each time. */
+export const DELIVERY_TRIES_MAX = 8;
+export const DELIVERY_RETRY_MS = 1_000;
+
+/** Entries looked at, from the end, for the answer to a letter. */
+export const ANSWER_LOOKBACK_ENTRIES = 2_000;
+
+/** Characters of one entry, and of one page, that a history tells. A page is read by models: it must fit a context. */
+export const HISTORY_ENTRY_CHARS_MAX = 4_000;
+export const HISTORY_CHARS_MAX = 80_000;
+
+assert(LEASE_RENEWED_MS * 3 < LEASE_MS, "a renewal may fail twice");
+assert(LETTER_BYTES_MAX <= MAILBOX_KEPT_BYTES, "the largest letter can be kept");
 assert(RESULT_BYTES_MAX <= BLOCK_BYTES_MAX, "a tool result is a block too");
 assert(BLOCK_BYTES_MAX <= MESSAGE_BYTES_MAX, "a message of one block keeps it");
 assert(MESSAGE_BYTES_MAX < COMMIT_BYTES_MAX, "a message that was spilled fits a commit");

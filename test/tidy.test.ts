@@ -32,8 +32,8 @@ const ORDER = [
   "exchange",
   "gateway",
   "cli",
-  "index.ts",
   "main.ts",
+  "index.ts",
 ];
 
 interface Banned {

@@ -14,6 +14,7 @@ const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: numbe
   cursor_expired: [410, 75, false],
   mailbox_full: [429, 75, true],
   overloaded: [429, 75, true],
+  too_slow: [429, 75, true],
   damaged: [500, 65, false],
   disk_full: [507, 74, true],
   disk_failed: [500, 74, false],

@@ -44,6 +44,12 @@ const FAULTS = {
     retry: true,
     todo: "slow down; more is waiting than memory is set aside for",
   },
+  too_slow: {
+    status: 429,
+    exit: 75,
+    retry: true,
+    todo: "follow again from the last entry you have; nothing is lost",
+  },
   damaged: {
     status: 500,
     exit: 65,

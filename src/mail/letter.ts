@@ -1,4 +1,5 @@
 import type { Provenance } from "../routing/provenance.ts";
+import type { Origin } from "../routing/route.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Block } from "../transcript/entry.ts";
 
@@ -8,7 +9,10 @@ export type Class = "interactive" | "delegated" | "scheduled" | "background";
 /** What a letter does to a turn that is running when it arrives. */
 export type Mode = "steer" | "followup" | "collect" | "interrupt";
 
-/** Where an answer goes. `channel` names the door; `to` is the door's own address. */
+/**
+ * Where an answer goes. `channel` names the door; `to` is the door's own address. The channel `session` is no door: `to` is
+ * the key of the session that asked, and the answer is a letter to it.
+ */
 export interface Route {
   readonly channel: string;
   readonly to: string;
@@ -24,9 +28,10 @@ export interface Letter {
   readonly id: string;
   readonly from: Provenance;
   readonly class: Class;
-  readonly mode: Mode;
+  readonly mode: Mode | null; //     null: as the session's settings say when it is read
   readonly content: readonly Block[];
-  readonly replyTo: Route | null;
+  readonly replyTo: Route | null; // null: whoever wrote it reads the transcript
+  readonly origin: Origin | null; // null: it came through no channel
 }
 
 /** A letter that waits. */

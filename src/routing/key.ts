@@ -132,6 +132,12 @@ export function isCronRun(key: SessionKey): boolean {
   return read(key).run;
 }
 
+/** What runs once ends: an unnamed sub-agent, a run of a cron job. Everything else goes on for ever. */
+export function isOneShot(key: SessionKey): boolean {
+  const { kind, run } = read(key);
+  return kind === "subagent" || run;
+}
+
 export function isSubagent(key: SessionKey): boolean {
   return read(key).kind === "subagent";
 }

@@ -2,6 +2,7 @@
 // Prompts, reports and results never live here. No field is optional: absence is null, with a meaning.
 
 import type { Route } from "../mail/letter.ts";
+import type { Origin } from "../routing/route.ts";
 import type { KeyKind, SessionKey } from "../routing/key.ts";
 import type { TokenUsage } from "../transcript/fold.ts";
 
@@ -18,13 +19,15 @@ export interface Session {
   // Written only by the session's owner, through its lane.
   readonly state: RunState;
   readonly route: Route | null; //       where replies go; null: nowhere but the transcript
+  readonly origin: Origin | null; //     where the newest message of a channel came from; null: none came yet
   readonly transcript: Tail;
 
   // Written by anyone at any time; a running turn looks between steps.
   readonly signal: Signal;
   readonly settings: Settings;
   readonly settingsVersion: number; //   grows by one with every change of a setting
-  readonly usage: Usage;
+  readonly usage: Usage; //              its own, without its children's
+  readonly tree: Usage | null; //        with all its descendants'; null: none of them has used anything
 
   // Written by the store, from what it commits.
   readonly title: string; //             the first words a person wrote; empty while nobody has
@@ -71,9 +74,10 @@ export interface Settings {
   readonly queueMode: string | null;
   readonly nice: number;
   readonly pinned: boolean;
+  readonly pins: readonly string[]; // ids of entries that stay whole when the rest is summarised
 }
 
-/** What the session has used, without its children. Times in milliseconds. */
+/** What was used. Times in milliseconds. */
 export interface Usage extends TokenUsage {
   readonly steps: number;
   readonly toolCalls: number;

@@ -66,7 +66,7 @@ test("a letter's print tells every difference of what it says, and none of its i
     letterOf("ext:1", "Text"),
     { ...letter, mode: "collect" as const },
     { ...letter, class: "background" as const },
-    { ...letter, replyTo: { channel: "c", to: "t", thread: null } },
+    { ...letter, replyTo: { channel: "c", to: "t", thread: null }, origin: null },
     { ...letter, from: { kind: "external_user" as const, channel: "test", peer: null } },
     { ...letter, content: [...letter.content, ...letter.content] },
   ];

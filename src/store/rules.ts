@@ -27,6 +27,7 @@ export const DEFAULT_SETTINGS: Settings = {
   queueMode: null,
   nice: 0,
   pinned: false,
+  pins: [],
 };
 
 export const NO_USAGE: Usage = {
@@ -57,6 +58,7 @@ export function openedRow(
     bornAtMs: atMs,
     state: { kind: "idle" },
     route: null,
+    origin: null,
     transcript: {
       id: change.transcript,
       lastSeq: 0,
@@ -70,6 +72,7 @@ export function openedRow(
     settings: { ...DEFAULT_SETTINGS, ...change.settings },
     settingsVersion: 1,
     usage: NO_USAGE,
+    tree: null,
     title: "",
     updatedAtMs: atMs,
   };
@@ -163,7 +166,7 @@ export function changedRow(row: Session, change: RowChange, fence: number, atMs:
       return { ...row, state: change.state, updatedAtMs: atMs };
     case "reroute":
       checkFence(row.key, change.fence, fence);
-      return { ...row, route: change.route, updatedAtMs: atMs };
+      return { ...row, route: change.route, origin: change.origin, updatedAtMs: atMs };
     case "signal":
       // A kill is never taken back; what has ended has nothing left to hear.
       if (row.signal === "kill" || row.state.kind === "ended") return row;
@@ -182,7 +185,28 @@ export function changedRow(row: Session, change: RowChange, fence: number, atMs:
         updatedAtMs: atMs,
       };
     case "charge":
-      return { ...row, usage: addUsage(row.usage, change.usage), updatedAtMs: atMs };
+      return {
+        ...row,
+        usage: addUsage(row.usage, change.usage),
+        tree: row.tree && addUsage(row.tree, change.usage),
+        updatedAtMs: atMs,
+      };
+  }
+}
+
+/** The row of an ancestor whose descendant has used something: it has not changed otherwise, so it is not newer. */
+export function chargedAbove(row: Session, usage: Partial<Usage>): Session {
+  return { ...row, tree: addUsage(row.tree ?? row.usage, usage) };
+}
+
+/** The rows above one, nearest first. Where a parent was deleted, its root is the next that is known. */
+export function* above(row: Session, find: (key: SessionKey) => Session | null): Generator<Session> {
+  let at = row;
+  while (at.parent !== null) {
+    const next: Session | null = find(at.parent) ?? (at.parent === at.root ? null : find(at.root));
+    if (next === null) return;
+    yield next;
+    at = next;
   }
 }
 

@@ -22,6 +22,7 @@ import {
   yesOrNo,
   type Check,
 } from "../base/fits.ts";
+import type { Origin } from "../routing/route.ts";
 import type { Settings, Usage } from "../sessions/session.ts";
 import { isBody } from "../transcript/codec.ts";
 import type { Change } from "./store.ts";
@@ -31,6 +32,16 @@ const block = is(
   (value) => typeof (value as { type?: unknown } | null)?.type === "string",
 );
 const route = record({ channel: text, to: text, thread: orNull(text) });
+
+const origin = record({
+  channel: text,
+  account: orNull(text),
+  chatType: oneOf("direct", "group", "channel", "room"),
+  peer: text,
+  sender: orNull(text),
+  thread: orNull(text),
+  subject: orNull(text),
+} satisfies Record<keyof Origin, Check>);
 
 const settings = record({}, {
   label: orNull(text),
@@ -44,6 +55,7 @@ const settings = record({}, {
     (value) => Number.isInteger(value) && Number(value) >= -20 && Number(value) <= 19,
   ),
   pinned: yesOrNo,
+  pins: listOf(text),
 } satisfies Record<keyof Settings, Check>);
 
 const usage = record({}, {
@@ -83,9 +95,10 @@ const letter = record({
   id: text,
   from: provenance,
   class: oneOf("interactive", "delegated", "scheduled", "background"),
-  mode: oneOf("steer", "followup", "collect", "interrupt"),
+  mode: orNull(oneOf("steer", "followup", "collect", "interrupt")),
   content: listOf(block),
   replyTo: orNull(route),
+  origin: orNull(origin),
 });
 
 const owned = { do: text, key: name, fence: number };
@@ -111,7 +124,7 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
   }),
   take: record({ ...owned, ids: listOf(text) }),
   run: record({ ...owned, state }),
-  reroute: record({ ...owned, route: orNull(route) }),
+  reroute: record({ ...owned, route: orNull(route), origin: orNull(origin) }),
   post: record({ do: text, to: listOf(name, 1), letter }),
   signal: record({ do: text, key: name, signal: oneOf("none", "pause", "kill") }),
   set: record({ do: text, key: name, version: orNull(count), settings }),

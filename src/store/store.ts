@@ -17,6 +17,7 @@
 
 import type { Letter, Mail, Outgoing, Route } from "../mail/letter.ts";
 import type { KeyKind, SessionKey } from "../routing/key.ts";
+import type { Origin } from "../routing/route.ts";
 import type { RunState, Session, Settings, Signal, Usage } from "../sessions/session.ts";
 import type { Timer } from "../timers/timer.ts";
 import type { BlobName, Draft, Entry, Gap } from "../transcript/entry.ts";
@@ -49,7 +50,13 @@ export type Change =
     }
   | { readonly do: "take"; readonly key: SessionKey; readonly fence: number; readonly ids: readonly string[] }
   | { readonly do: "run"; readonly key: SessionKey; readonly fence: number; readonly state: RunState }
-  | { readonly do: "reroute"; readonly key: SessionKey; readonly fence: number; readonly route: Route | null }
+  | {
+      readonly do: "reroute";
+      readonly key: SessionKey;
+      readonly fence: number;
+      readonly route: Route | null;
+      readonly origin: Origin | null;
+    }
   // Free (S4): by anyone.
   | { readonly do: "post"; readonly to: readonly SessionKey[]; readonly letter: Letter } // to the first that has not ended
   | { readonly do: "signal"; readonly key: SessionKey; readonly signal: Signal }
@@ -59,7 +66,7 @@ export type Change =
       readonly version: number | null; //      the version the setter saw; null: whatever it is
       readonly settings: Partial<Settings>;
     }
-  | { readonly do: "charge"; readonly key: SessionKey; readonly usage: Partial<Usage> }
+  | { readonly do: "charge"; readonly key: SessionKey; readonly usage: Partial<Usage> } // also to the trees above it
   // Things that wait for a time, and answers that wait for a door.
   | { readonly do: "setTimer"; readonly timer: Timer; readonly expectDueAtMs: number | null } // null: there is none yet
   | { readonly do: "clearTimer"; readonly id: string; readonly expectDueAtMs: number }

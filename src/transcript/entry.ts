@@ -12,6 +12,7 @@
 //   E3. The last line is on the active path: following `parentId` from it gives the conversation.
 //   E4. Fields we do not know, and whole entries of a type we do not know, are kept as they came.
 
+import type { Route } from "../mail/letter.ts";
 import type { Provenance } from "../routing/provenance.ts";
 
 /** The first line. At most 480 bytes of it, so that readers which look at 512 know what the file is. */
@@ -97,9 +98,10 @@ export type Body =
   | {
       readonly type: "message";
       readonly message: Message;
-      /** Both on user messages only: who wrote it, and the letter it came in. */
+      /** On user messages only: who wrote it, the letter it came in, and where the answer goes if not just here. */
       readonly provenance?: Provenance;
       readonly mailId?: string;
+      readonly replyTo?: Route;
     }
   | { readonly type: "model_change"; readonly provider: string; readonly modelId: string }
   | { readonly type: "thinking_level_change"; readonly thinkingLevel: string }

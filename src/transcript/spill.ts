@@ -88,12 +88,15 @@ async function spillBlock(block: Block, putBlob: PutBlob): Promise<Block> {
       return { ...block, arguments: { spilled: text }, blob };
     }
     default:
-      return spillImage(block, putBlob);
+      return spillPicture(block, putBlob);
   }
 }
 
 /** A picture cut in two is no picture: readers that do not know blobs get words instead. `mimeType` stays beside them. */
-async function spillImage(image: Extract<Block, { type: "image" }>, putBlob: PutBlob): Promise<Block> {
+export async function spillPicture(
+  image: Extract<Block, { type: "image" }>,
+  putBlob: PutBlob,
+): Promise<Block> {
   const { data, ...rest } = image;
   const bytes = Buffer.from(data, "base64");
   // What does not come back as it was is not the base64 of anything, and is kept as the text it is.

@@ -48,6 +48,7 @@ test("a copy has the pictures of letters that wait, and what other programs had 
     mode: "followup",
     content,
     replyTo: null,
+    origin: null,
   } as const;
   await home.store.commit([{ do: "post", to: [key], letter }]);
   await home.store.checkpoint();
@@ -96,7 +97,7 @@ const COMMITS = `
   const keys = ["a", "b", "c"].map((name) => namedKey(DEFAULT_AGENT, name));
   await store.commit(keys.map((key) => opening(key, world.newId())));
   for (let n = 0; ; n += 1) {
-    const letter = { id: "cause:" + n, from: { kind: "internal_system", cause: "test" }, class: "background", mode: "followup", content: [], replyTo: null };
+    const letter = { id: "cause:" + n, from: { kind: "internal_system", cause: "test" }, class: "background", mode: "followup", content: [], replyTo: null, origin: null };
     const appends = keys.map((key) => appending(key, n, [said(n + " " + "x".repeat(1_000))]));
     await store.commit([...appends, { do: "post", to: [keys[n % 3]], letter }]);
     say(n + 1);
@@ -154,7 +155,7 @@ const DELETES = `
     const blob = await store.putBlob(Buffer.from("the blob of " + key));
     const draft = { type: "message", timestamp: "", message: { role: "user", content: [{ type: "text", text: "a", blob }], timestamp: 0 } };
     await store.commit([opening(key, world.newId()), appending(key, 0, [draft])]);
-    const letter = { id: "cause:" + key, from: { kind: "internal_system", cause: "test" }, class: "background", mode: "followup", content: [], replyTo: null };
+    const letter = { id: "cause:" + key, from: { kind: "internal_system", cause: "test" }, class: "background", mode: "followup", content: [], replyTo: null, origin: null };
     await store.commit([{ do: "post", to: [key], letter }, { do: "setTimer", timer: { id: key, key, dueAtMs: 1, body: null }, expectDueAtMs: null }]);
   }
   await store.checkpoint();

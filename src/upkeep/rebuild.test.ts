@@ -145,6 +145,7 @@ test("a late repeat of a letter is known after a rebuild, because its entry name
       mode: "steer",
       content: [{ type: "text", text: "an order" }],
       replyTo: null,
+      origin: null,
     },
   });
   const [taken, waiting, forked] = ["ext:shop:1", "ext:shop:2", "cause:3"];

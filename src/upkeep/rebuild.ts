@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
 import { MAIL_ID_KEPT_MS } from "../limits.ts";
-import { describeKey, parseKey, type SessionKey } from "../routing/key.ts";
+import { describeKey, isOneShot, parseKey, type SessionKey } from "../routing/key.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { syncDirectory, TranscriptFiles } from "../store/local/files.ts";
 import { takeHome } from "../store/local/owner.ts";
@@ -19,6 +19,7 @@ import { finishIntents, journalledIn, replayJournal } from "../store/local/recov
 import { checkVersion, climb, LADDER, tune } from "../store/local/schema.ts";
 import { Tables } from "../store/local/tables.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
+import { addTokens, type TokenUsage } from "../transcript/fold.ts";
 import { FileSource } from "../transcript/lines.ts";
 import { foldTranscript, REASONS, type Folded } from "./folded.ts";
 
@@ -195,8 +196,10 @@ function writeRows(path: string, found: readonly Found[], lost: string[], nowMs:
     const tables = new Tables(database);
     const byId = new Map(found.map((one) => [one.id, one]));
     database.exec("BEGIN IMMEDIATE");
-    for (const one of found) {
-      const n = tables.insert(rowFrom(one, lineageOf(one, byId, lost)));
+    const lines = new Map(found.map((one) => [one, lineageOf(one, byId, lost)]));
+    const trees = treesOf(lines.values());
+    for (const [one, line] of lines) {
+      const n = tables.insert(rowFrom(one, line, trees.get(one) ?? null));
       for (const sha256 of one.blobs) tables.nameBlob(sha256, one.id);
       // So that a late repeat of a letter is known, also after this.
       for (const [id, takenMs] of one.letters)
@@ -226,7 +229,18 @@ function lineageOf(one: Found, byId: ReadonlyMap<string, Found>, lost: string[])
   return line;
 }
 
-function rowFrom(one: Found, lineage: readonly Found[]): Session {
+/** What sessions with descendants have used together with them. */
+function treesOf(lines: Iterable<readonly Found[]>): Map<Found, TokenUsage> {
+  const trees = new Map<Found, TokenUsage>();
+  for (const [one, ...ancestors] of lines) {
+    if (!one || Object.values(one.tokens).every((amount) => amount === 0)) continue;
+    for (const ancestor of ancestors)
+      trees.set(ancestor, addTokens(trees.get(ancestor) ?? ancestor.tokens, one.tokens));
+  }
+  return trees;
+}
+
+function rowFrom(one: Found, lineage: readonly Found[], tree: TokenUsage | null): Session {
   const { kind, agent } = describeKey(one.key);
   const bornAtMs = Date.parse(one.header?.timestamp ?? "") || 0;
   const updatedAtMs = Date.parse(one.lastTimestamp ?? "") || bornAtMs;
@@ -240,6 +254,7 @@ function rowFrom(one: Found, lineage: readonly Found[]): Session {
     bornAtMs,
     state: stateFrom(one, updatedAtMs),
     route: null,
+    origin: null,
     transcript: {
       id: one.id,
       lastSeq: one.lastSeq,
@@ -253,16 +268,14 @@ function rowFrom(one: Found, lineage: readonly Found[]): Session {
     settings: { ...DEFAULT_SETTINGS, ...one.settings },
     settingsVersion: 1,
     usage: { ...NO_USAGE, ...one.tokens },
+    tree: tree && { ...NO_USAGE, ...tree },
     title: one.title,
     updatedAtMs,
   };
 }
 
-/** Only what runs once ends: an unnamed sub-agent, a run of a cron job. */
 function stateFrom(one: Found, atMs: number): RunState {
-  const { kind, run } = describeKey(one.key);
-  const once = kind === "subagent" || (kind === "cron" && run);
-  return once && one.outcome !== null
+  return isOneShot(one.key) && one.outcome !== null
     ? { kind: "ended", atMs, outcome: one.outcome, reason: null }
     : { kind: "idle" };
 }

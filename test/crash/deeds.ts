@@ -174,7 +174,13 @@ async function settle({ store, row, dice, name }: Scene): Promise<Change[]> {
 }
 
 function reroute(scene: Scene): Change[] {
-  return [fenced(scene, { do: "reroute", route: scene.dice.random() < 0.2 ? null : route(scene.name) })];
+  return [
+    fenced(scene, {
+      do: "reroute",
+      route: scene.dice.random() < 0.2 ? null : route(scene.name),
+      origin: null,
+    }),
+  ];
 }
 
 function charge({ row, dice }: Scene): Change[] {
@@ -238,6 +244,7 @@ function post(to: SessionKey, id: string): Change {
     mode: "followup",
     content: content(`letter ${id}`),
     replyTo: null,
+    origin: null,
   };
   return { do: "post", to: [to], letter };
 }

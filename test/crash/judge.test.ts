@@ -31,7 +31,15 @@ function append(after: number, text: string, rewindTo: number | null = null): Ch
 
 function post(id: string): Change {
   const from = { kind: "internal_system", cause: "test" } as const;
-  const letter = { id, from, class: "background", mode: "followup", content: [], replyTo: null } as const;
+  const letter = {
+    id,
+    from,
+    class: "background",
+    mode: "followup",
+    content: [],
+    replyTo: null,
+    origin: null,
+  } as const;
   return { do: "post", to: [KEY], letter };
 }
 
@@ -81,7 +89,7 @@ const CHANGES: readonly (readonly [what: string, change: Change])[] = [
   ["a rewind", append(1, "b", 1)],
   ["a letter", post("cause:1")],
   ["a state", { do: "run", key: KEY, fence: 0, state: { kind: "queued", sinceMs: 1 } }],
-  ["a route", { do: "reroute", key: KEY, fence: 0, route: ROUTE }],
+  ["a route", { do: "reroute", key: KEY, fence: 0, route: ROUTE, origin: null }],
   ["a signal", { do: "signal", key: KEY, signal: "pause" }],
   ["a setting", set("named")],
   ["a charge", { do: "charge", key: KEY, usage: { steps: 1 } }],

@@ -151,7 +151,7 @@ class Pair {
         };
       case "reroute": {
         const route = { channel: "c", to: `${action.fenceOff}`, thread: null };
-        return { do: "reroute", key: this.#key(action.who), fence: this.#fence(action), route };
+        return { do: "reroute", key: this.#key(action.who), fence: this.#fence(action), route, origin: null };
       }
       case "post": {
         // An id of a cause is forgotten with its reader, sooner or later: it is not used again after a deletion.

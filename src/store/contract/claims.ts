@@ -205,7 +205,7 @@ export function claimContract(corner: () => Corner): void {
         await at.appending(key, [said("x")], { fence: as }),
         { do: "take", key, fence: as, ids: [letter.id] },
         { do: "run", key, fence: as, state: { kind: "queued", sinceMs: 1 } },
-        { do: "reroute", key, fence: as, route: null },
+        { do: "reroute", key, fence: as, route: null, origin: null },
       ];
       for (const stale of [0, old, fence + 1]) {
         for (const change of await fenced(stale)) await withoutTrace(at, "stale_writer", [change]);

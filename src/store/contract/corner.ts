@@ -256,6 +256,7 @@ export function letterOf(id: string, text: string): Letter {
     mode: "steer",
     content: [{ type: "text", text }],
     replyTo: null,
+    origin: null,
   };
 }
 

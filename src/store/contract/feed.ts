@@ -35,7 +35,7 @@ export function feedContract(corner: () => Corner, open: Open): void {
       };
       await at.run(key, { kind: "queued", sinceMs: 1 });
       assert.deepEqual(await news(), [told(key, 1)]);
-      await at.store.commit([{ do: "reroute", key, fence: 0, route: null }]);
+      await at.store.commit([{ do: "reroute", key, fence: 0, route: null, origin: null }]);
       assert.deepEqual(await news(), [told(key, 1)]);
       await at.store.commit([{ do: "signal", key, signal: "pause" }]);
       assert.deepEqual(await news(), [told(key, 1)]);

@@ -26,6 +26,7 @@ export function openContract(corner: () => Corner): void {
         bornAtMs: at.world.nowMs(),
         state: { kind: "idle" },
         route: null,
+        origin: null,
         transcript: {
           id: opening.transcript,
           lastSeq: 0,
@@ -39,6 +40,7 @@ export function openContract(corner: () => Corner): void {
         settings: DEFAULT_SETTINGS,
         settingsVersion: 1,
         usage: NO_USAGE,
+        tree: null,
         title: "",
         updatedAtMs: at.world.nowMs(),
       });

@@ -42,11 +42,11 @@ export function rowContract(corner: () => Corner): void {
       const at = corner();
       const key = await at.open("a");
       const route = { channel: "c", to: "t", thread: null };
-      await at.store.commit([{ do: "reroute", key, fence: 0, route }]);
+      await at.store.commit([{ do: "reroute", key, fence: 0, route, origin: null }]);
       assert.deepEqual((await at.row(key)).route, route);
-      await at.store.commit([{ do: "reroute", key, fence: 0, route: null }]);
+      await at.store.commit([{ do: "reroute", key, fence: 0, route: null, origin: null }]);
       assert.equal((await at.row(key)).route, null);
-      await withoutTrace(at, "stale_writer", [{ do: "reroute", key, fence: 1, route }]);
+      await withoutTrace(at, "stale_writer", [{ do: "reroute", key, fence: 1, route, origin: null }]);
     });
 
     test("a pause can be taken back, a kill cannot, and what has ended hears nothing", async () => {

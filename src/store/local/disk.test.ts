@@ -205,7 +205,7 @@ const WORK = `
     let goesOn = await commit("open " + n, [opening(key(n), world.newId())]);
     for (let done = 0; goesOn && done < 10_000; done += 1) {
       const name = n + "." + done;
-      const letter = { id: "cause:" + name, from: { kind: "internal_system", cause: "test" }, class: "background", mode: "followup", content: [], replyTo: null };
+      const letter = { id: "cause:" + name, from: { kind: "internal_system", cause: "test" }, class: "background", mode: "followup", content: [], replyTo: null, origin: null };
       goesOn = await commit(name, [appending(key(n), done, [said(name)]), { do: "post", to: [key(n)], letter }]);
     }
   };

@@ -20,8 +20,10 @@ import { titleFrom } from "../../transcript/fold.ts";
 import { feedCursor } from "../cursor.ts";
 import type { Leases } from "../leases.ts";
 import {
+  above,
   appendedRow,
   changedRow,
+  chargedAbove,
   checkAppend,
   checkContext,
   checkFence,
@@ -191,6 +193,9 @@ export class Group {
   #row(change: RowChange, atMs: number): void {
     const { row } = this.#rows.get(change.key);
     this.#keep(changedRow(row, change, this.#leases.fenceOf(change.key), atMs));
+    if (change.do === "charge")
+      for (const ancestor of above(row, (key) => this.#rows.find(key)?.row ?? null))
+        this.#keep(chargedAbove(ancestor, change.usage));
     if (change.do === "run" && change.state.kind === "ended")
       this.#mail.forward(change.key, this.#tables.waiting(change.key));
   }

@@ -29,7 +29,9 @@ export function packRow(row: Session): string {
     depth: row.depth,
     bornAtMs: row.bornAtMs,
     state: row.state,
-    route: row.route,
+    route: row.route ?? undefined,
+    origin: row.origin ?? undefined,
+    tree: row.tree ?? undefined,
     signal: row.signal,
     settingsVersion: row.settingsVersion,
     title: row.title,
@@ -54,7 +56,15 @@ export function isColumnTouched(before: Session, after: Session): boolean {
 }
 
 export function unpackRow(found: Record<string, unknown>): Session {
-  const { tail, settings, usage, ...rest } = JSON.parse(String(found["body"])) as Packed;
+  const {
+    tail,
+    settings,
+    usage,
+    route = null,
+    origin = null,
+    tree = null,
+    ...rest
+  } = JSON.parse(String(found["body"])) as Packed;
   const key = String(found["key"]) as SessionKey;
   return {
     key,
@@ -63,6 +73,9 @@ export function unpackRow(found: Record<string, unknown>): Session {
     parent: found["parent"] === null ? null : (String(found["parent"]) as SessionKey),
     ...rest,
     root: rest.root ?? key,
+    route,
+    origin,
+    tree,
     transcript: { id: String(found["transcript"]), ...tail },
     settings: { ...DEFAULT_SETTINGS, ...settings },
     usage: { ...NO_USAGE, ...usage },
@@ -71,9 +84,23 @@ export function unpackRow(found: Record<string, unknown>): Session {
 
 type Packed = Omit<
   Session,
-  "key" | "agent" | "kind" | "parent" | "root" | "transcript" | "settings" | "usage"
+  | "key"
+  | "agent"
+  | "kind"
+  | "parent"
+  | "root"
+  | "transcript"
+  | "settings"
+  | "usage"
+  | "route"
+  | "origin"
+  | "tree"
 > & {
   readonly root?: SessionKey | undefined; // absent: itself
+  // Absent: null.
+  readonly route?: Session["route"] | undefined;
+  readonly origin?: Session["origin"] | undefined;
+  readonly tree?: Usage | undefined;
   readonly tail: Omit<Session["transcript"], "id">;
   readonly settings: Partial<Settings>;
   readonly usage: Partial<Usage>;

@@ -11,8 +11,10 @@ import { contextStart, titleOf } from "../../transcript/fold.ts";
 import type { Leases } from "../leases.ts";
 import { isTranscriptId } from "../local/paths.ts";
 import {
+  above,
   appendedRow,
   changedRow,
+  chargedAbove,
   checkAppend,
   checkContext,
   checkFence,
@@ -112,6 +114,9 @@ export class Commit {
   #row(change: RowChange): void {
     const { row } = this.#tables.session(change.key);
     this.#keep(changedRow(row, change, this.#leases.fenceOf(change.key), this.#atMs));
+    if (change.do === "charge")
+      for (const ancestor of above(row, (key) => this.#tables.sessions.get(key)?.row ?? null))
+        this.#keep(chargedAbove(ancestor, change.usage));
     if (change.do === "run" && change.state.kind === "ended")
       this.#forward(this.#tables.waitingFor(change.key));
   }

@@ -1,0 +1,79 @@
+// Call
+//
+// One operation of the system: what it takes, what it gives, who may, and what it does. The table (table.ts) holds all of
+// them, and every door is made from the table: the library, the agents' tools, and the doors that follow.
+//
+// A call that changes something does not commit: it says what is to be committed. A person's door commits that and
+// answers; an agent's tool hands it to the turn, which commits it together with the tool's result. So there is one
+// description of every effect, and an agent's call cannot happen twice.
+
+import type { z } from "zod";
+import type { World } from "../base/world.ts";
+import type { Agent, Config } from "../config/config.ts";
+import type { Catalog } from "../models/catalog.ts";
+import type { Routes } from "../routing/route.ts";
+import type { Lanes } from "../scheduler/lanes.ts";
+import type { Slots } from "../scheduler/slots.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Change, Receipt, Store } from "../store/store.ts";
+import type { Answers } from "../turns/answers.ts";
+import type { SessionWorker } from "../turns/worker.ts";
+
+/** Who calls. */
+export type Caller =
+  /** `principal` is whose ids of messages these are: two people may both have a message 1. */
+  | { readonly kind: "person"; readonly principal: string }
+  /** A session, by one of its tools. `cause` is the same whenever this call is run. */
+  | {
+      readonly kind: "agent";
+      readonly session: Session;
+      readonly agent: Agent;
+      readonly tool: string;
+      readonly cause: string;
+    };
+
+/** What calls are made of. */
+export interface System {
+  readonly store: Store;
+  readonly world: World;
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly routes: Routes;
+  readonly lanes: Lanes<SessionWorker>;
+  readonly slots: Slots;
+  readonly answers: Answers;
+}
+
+/** What a call comes to. `receipt` is null when it will be committed together with something else. */
+export interface Done<Out> {
+  readonly changes: readonly Change[];
+  readonly output: (receipt: Receipt | null) => Out;
+}
+
+export interface Call<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z.ZodType> {
+  /** For people and models: what it does, in a sentence or two. */
+  readonly about: string;
+  readonly who: "person" | "agent" | "both";
+  /** The name that agents know it by; null: no agent calls it. */
+  readonly tool: string | null;
+  readonly input: In;
+  readonly output: Out;
+  /** True: calling it twice does what calling it once does. */
+  readonly idempotent: boolean;
+  readonly run: (
+    system: System,
+    caller: Caller,
+    input: z.output<In>,
+    signal: AbortSignal,
+  ) => Promise<Done<z.input<Out>>>;
+}
+
+/** Only so that the types of one row agree with each other. */
+export function call<In extends z.ZodType, Out extends z.ZodType>(row: Call<In, Out>): Call<In, Out> {
+  return row;
+}
+
+/** A call that only looks. */
+export function just<Out>(output: Out): Done<Out> {
+  return { changes: [], output: () => output };
+}

@@ -1,0 +1,74 @@
+// The first two doors of the table: the library, for programs that embed sessions, and the agents' own tools.
+
+import type { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { shown } from "../base/fits.ts";
+import type { Change, Receipt } from "../store/store.ts";
+import { problemsIn, type Tool } from "../tools/tool.ts";
+import type { Call, Caller, System } from "./call.ts";
+import { calls, type CallName, type Calls } from "./table.ts";
+
+export type Input<Name extends CallName> = z.input<Calls[Name]["input"]>;
+export type Output<Name extends CallName> = z.output<Calls[Name]["output"]>;
+
+/** A person's call: what it comes to is committed here. */
+export class Door {
+  readonly #system: System;
+  readonly #commit: (changes: readonly Change[]) => Promise<Receipt>;
+
+  constructor(system: System, commit: (changes: readonly Change[]) => Promise<Receipt>) {
+    this.#system = system;
+    this.#commit = commit;
+  }
+
+  async call<Name extends CallName>(
+    name: Name,
+    caller: Caller,
+    input: Input<Name>,
+    signal: AbortSignal,
+  ): Promise<Output<Name>> {
+    const { run, who, ...row }: Call = rowOf(name);
+    if (who === "agent") throw new Fault("forbidden", `${name} is for agents`);
+    const done = await run(this.#system, caller, checked(name, row.input, input), signal);
+    const receipt = done.changes.length === 0 ? null : await this.#commit(done.changes);
+    return done.output(receipt) as Output<Name>;
+  }
+}
+
+function rowOf(name: string): Call {
+  if (!Object.hasOwn(calls, name))
+    throw new Fault(
+      "not_found",
+      `there is no call ${shown(name)}; there are: ${Object.keys(calls).join(", ")}`,
+    );
+  return calls[name as CallName] as unknown as Call;
+}
+
+function checked(name: string, schema: z.ZodType, input: unknown): unknown {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new Fault("bad_input", `${name}: ${problemsIn(parsed.error)}`);
+}
+
+/**
+ * The calls that agents may make, as tools. All that such a call does is in the changes that it returns, and those are
+ * committed with its result: so one that was cut off has done nothing, and is run again.
+ */
+export function toolsOf(system: () => System): readonly Tool[] {
+  return Object.values(calls as unknown as Record<string, Call>).flatMap((row) => {
+    const { tool, who, about, input, run } = row;
+    if (tool === null || who === "person") return [];
+    const made: Tool = {
+      name: tool,
+      description: about,
+      input,
+      replay: "safe",
+      run: async (given, { session, agent, cause, signal }) => {
+        const caller: Caller = { kind: "agent", session, agent, tool, cause };
+        const { changes, output } = await run(system(), caller, given, signal);
+        return { content: JSON.stringify(output(null), null, 1), changes };
+      },
+    };
+    return [made];
+  });
+}

@@ -1,0 +1,139 @@
+// The library: sessions as a program uses them. Each method is a call of the table with the usual arguments in front.
+
+import { Fault } from "../base/fault.ts";
+import type { Bus, Event } from "../events/bus.ts";
+import { follow } from "../events/follow.ts";
+import { parseKey } from "../routing/key.ts";
+import type { Caller, System } from "./call.ts";
+import type { Door, Input, Output } from "./door.ts";
+import type { CallName } from "./table.ts";
+
+type Rest<Name extends CallName, Given extends string> = Omit<Input<Name>, Given>;
+
+/** What became of a message, and where it was said. */
+export type Reply = Output<"send"> & Omit<Output<"wait">, "seq"> & { readonly endSeq: number | null };
+
+export class Sessions {
+  readonly #system: System;
+  readonly #door: Door;
+  readonly #bus: Bus;
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | null = null;
+
+  constructor(parts: { readonly system: System; readonly door: Door; readonly bus: Bus }) {
+    this.#system = parts.system;
+    this.#door = parts.door;
+    this.#bus = parts.bus;
+  }
+
+  /** Any call of the table, by its name. */
+  async call<Name extends CallName>(name: Name, input: Input<Name>): Promise<Output<Name>> {
+    this.#closing.signal.throwIfAborted();
+    return await this.#door.call(name, PROGRAM, input, this.#closing.signal);
+  }
+
+  /** Acknowledged when it is durable. The answer comes later: `ask` waits for it, `follow` shows how it comes about. */
+  send(
+    sessionKey: string,
+    message: string,
+    more: Rest<"send", "sessionKey" | "message"> = {},
+  ): Promise<Output<"send">> {
+    return this.call("send", { sessionKey, message, ...more });
+  }
+
+  /** A message from a channel, which finds its session by itself. */
+  receive(envelope: Rest<"receive", "message">, message: string): Promise<Output<"receive">> {
+    return this.call("receive", { ...envelope, message });
+  }
+
+  /** Sends, and waits until the turn that took the message has ended. */
+  async ask(
+    sessionKey: string,
+    message: string,
+    more: Rest<"send", "sessionKey" | "message"> & { readonly timeoutMs?: number } = {},
+  ): Promise<Reply> {
+    const { timeoutMs, ...rest } = more;
+    const sent = await this.send(sessionKey, message, rest);
+    const { seq: endSeq, ...answered } = await this.wait(sent.sessionKey, sent.id, timeoutMs);
+    return { ...sent, ...answered, endSeq };
+  }
+
+  wait(sessionKey: string, id: string, timeoutMs?: number): Promise<Output<"wait">> {
+    return this.call("wait", { sessionKey, id, timeoutMs });
+  }
+
+  /**
+   * Everything that happens in a session after entry `from` (0: from the beginning; without it: from now on), until the
+   * signal is aborted or sessions are closed. Each entry comes once and in order. Whoever reads too slowly is cut off with
+   * a Fault `too_slow` that says from where to go on.
+   */
+  async *follow(
+    sessionKey: string,
+    { from, signal }: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<Event, void> {
+    const { store } = this.#system;
+    const key = parseKey(sessionKey);
+    const session = await store.session(key);
+    if (session === null) throw new Fault("not_found", `there is no session ${key}`);
+    const { id, lastSeq } = session.transcript;
+    const over = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+    const readSince = (seq: number) => store.entries(id, { since: seq });
+    yield* follow(this.#bus, { key, readSince }, from ?? lastSeq, over);
+  }
+
+  status(sessionKey: string, more: Rest<"status", "sessionKey"> = {}): Promise<Output<"status">> {
+    return this.call("status", { sessionKey, ...more });
+  }
+
+  list(query: Input<"list"> = {}): Promise<Output<"list">> {
+    return this.call("list", query);
+  }
+
+  history(sessionKey: string, page: Rest<"history", "sessionKey"> = {}): Promise<Output<"history">> {
+    return this.call("history", { sessionKey, ...page });
+  }
+
+  set(sessionKey: string, settings: Rest<"set", "sessionKey">): Promise<Output<"set">> {
+    return this.call("set", { sessionKey, ...settings });
+  }
+
+  pin(sessionKey: string, entry: string, pinned = true): Promise<Output<"pin">> {
+    return this.call("pin", { sessionKey, entry, pinned });
+  }
+
+  /** Stops the turn that runs; the session goes on with its next message. */
+  abort(sessionKey: string): Promise<Output<"abort">> {
+    return this.call("abort", { sessionKey });
+  }
+
+  stop(sessionKey: string): Promise<Output<"stop">> {
+    return this.call("stop", { sessionKey });
+  }
+
+  cont(sessionKey: string): Promise<Output<"cont">> {
+    return this.call("cont", { sessionKey });
+  }
+
+  outbox(query: Input<"outbox"> = {}): Promise<Output<"outbox">> {
+    return this.call("outbox", query);
+  }
+
+  /** Turns stop at their next safe point and are gone on with at the next open(). However often, it happens once. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new Fault("closed", "sessions are closed"));
+    try {
+      await this.#system.lanes.close();
+      this.#bus.close();
+    } finally {
+      await this.#system.store.close();
+    }
+  }
+}
+
+/** A program that embeds sessions speaks for one person. */
+const PROGRAM: Caller = { kind: "person", principal: "local" };

@@ -1,0 +1,27 @@
+// Secrets in what people and tools wrote. A transcript keeps what happened; what is handed on of it to other sessions, or
+// shown in a history, has the secrets taken out. No list of shapes is complete: this one has the usual ones.
+
+const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
+  [
+    /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+    "[redacted: private key]",
+  ],
+  [/\bsk-[A-Za-z0-9_-]{16,}/g, "[redacted: key]"],
+  [/\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}/g, "[redacted: key]"],
+  [/\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g, "[redacted: key]"],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, "[redacted: key]"],
+  [/\bAIza[A-Za-z0-9_-]{30,}/g, "[redacted: key]"],
+  [/\bglpat-[A-Za-z0-9_-]{16,}/g, "[redacted: key]"],
+  [/\bnpm_[A-Za-z0-9]{30,}/g, "[redacted: key]"],
+  [/\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+/g, "[redacted: token]"],
+  [/\b(bearer|basic) [A-Za-z0-9._~+/=-]{16,}/gi, "$1 [redacted]"],
+  [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{1,200}:)[^\s@/]{1,200}@/gi, "$1[redacted]@"],
+  [
+    /\b((?:api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',;]{6,200}/gi,
+    "$1[redacted]",
+  ],
+];
+
+export function redacted(text: string): string {
+  return SHAPES.reduce((out, [pattern, shown]) => out.replaceAll(pattern, shown), text);
+}

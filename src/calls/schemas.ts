@@ -1,0 +1,307 @@
+// The shapes that calls take and give. What comes in is strict: a name that is not known here is most likely misspelt.
+
+import { z } from "zod";
+import { ID_CHARS_MAX, LABEL_CHARS_MAX, PINS_MAX } from "../limits.ts";
+import { THINKING } from "../models/model.ts";
+
+const MODES = ["steer", "followup", "collect", "interrupt"] as const;
+const KINDS = [
+  "main",
+  "heartbeat",
+  "direct",
+  "group",
+  "channel",
+  "thread",
+  "subagent",
+  "cron",
+  "hook",
+  "acp",
+] as const;
+const STATES = ["idle", "queued", "running", "waiting", "paused", "ended"] as const;
+
+/** Rows of a list, and entries of a history, in one answer. */
+const ROWS_MAX = 200;
+
+const sessionKey = z.string().describe("The key of a session, such as agent:main:main.");
+const ownByDefault = sessionKey
+  .optional()
+  .describe("The key of a session; without it, your own (a person's: main).");
+const limit = z.int().min(1).max(ROWS_MAX).optional().describe(`How many at most, 1 to ${ROWS_MAX}.`);
+const messageId = z
+  .string()
+  .min(1)
+  .max(ID_CHARS_MAX / 2)
+  .optional()
+  .describe("Your own id of this message. Sent again with the same id and content, it is there once.");
+
+const image = z.strictObject({
+  data: z.base64().describe("The picture, in base64."),
+  mimeType: z.string().regex(/^image\/[\w.+-]+$/, "is a type such as image/png"),
+});
+const message = {
+  message: z.string().describe("What to say."),
+  images: z.array(image).max(20).optional().describe("Pictures that belong to it."),
+};
+const mode = z
+  .enum(MODES)
+  .optional()
+  .describe("What it does to a turn that is running; without it, as the session is set.");
+
+export const sendInput = z.strictObject({
+  sessionKey,
+  ...message,
+  mode,
+  id: messageId,
+  reply: z
+    .boolean()
+    .optional()
+    .describe("For sessions: false means that no answer is wanted back (default true)."),
+});
+
+const route = z.strictObject({ channel: z.string(), to: z.string(), thread: z.string().nullable() });
+
+export const receiveInput = z.strictObject({
+  channel: z.string().describe('The channel it came through; "" for none.'),
+  account: z.string().nullable().default(null),
+  chatType: z.enum(["direct", "group", "channel", "room"]),
+  peer: z.string().min(1).describe("The person, group, channel or room."),
+  sender: z.string().nullable().default(null).describe("Who wrote it, in a chat of several."),
+  thread: z.string().nullable().default(null),
+  topic: z.boolean().default(false),
+  subject: z.string().max(500).nullable().default(null),
+  agent: z.string().default("main"),
+  ...message,
+  mode,
+  id: messageId,
+});
+
+export const sent = z.strictObject({
+  sessionKey,
+  id: z.string().describe("The letter's id: `wait` takes it."),
+  repeated: z.boolean().describe("True: this id was sent before, and this is the first receipt again."),
+  seq: z.int().describe("The last entry before it: follow the session from here."),
+});
+
+export const waitInput = z.strictObject({
+  sessionKey,
+  id: z.string().describe("The id that sending it gave."),
+  timeoutMs: z.int().min(0).max(86_400_000).optional().describe("How long to wait (default: an hour)."),
+});
+
+export const answered = z.strictObject({
+  outcome: z.enum([
+    "done",
+    "failed",
+    "overflow",
+    "aborted",
+    "killed",
+    "timeout",
+    "limit",
+    "interrupted",
+    "unanswered",
+  ]),
+  reason: z.string().nullable(),
+  text: z.string(),
+  seq: z.int().nullable(),
+});
+
+export const oneSession = z.strictObject({ sessionKey });
+
+export const statusInput = z.strictObject({
+  sessionKey: ownByDefault,
+  model: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Another model for this session from now on. null or "default": the agent\'s own again.'),
+});
+
+const usage = z.strictObject({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  cost: z.number(),
+  steps: z.number(),
+  toolCalls: z.number(),
+  modelMs: z.number(),
+  wallMs: z.number(),
+  toolCpuMs: z.number(),
+  toolPeakBytes: z.number(),
+});
+
+const settingsInput = {
+  label: z
+    .string()
+    .trim()
+    .min(1)
+    .refine((text) => [...text].length <= LABEL_CHARS_MAX, `has at most ${LABEL_CHARS_MAX} characters`)
+    .nullable()
+    .optional()
+    .describe("A name for people."),
+  model: z.string().nullable().optional(),
+  thinking: z.enum(THINKING).nullable().optional(),
+  verbose: z
+    .enum(["off", "on", "full"])
+    .nullable()
+    .optional()
+    .describe(
+      "What is told while a turn runs. off: nothing; on: what it says before tools, and each call; full: also results.",
+    ),
+  sendPolicy: z
+    .enum(["allow", "deny"])
+    .nullable()
+    .optional()
+    .describe("Whether answers may leave through channels."),
+  queueMode: z.enum(MODES).nullable().optional(),
+  nice: z.int().min(-20).max(19).optional().describe("From -20 (first) to 19 (last)."),
+  pinned: z.boolean().optional().describe("True: upkeep never takes it."),
+};
+
+export const setInput = z.strictObject({
+  sessionKey,
+  ...settingsInput,
+  version: z
+    .int()
+    .optional()
+    .describe("The settingsVersion you saw: if it is another now, nothing is changed."),
+});
+
+export const pinInput = z.strictObject({
+  sessionKey,
+  entry: z.string().describe("The id of an entry."),
+  pinned: z
+    .boolean()
+    .default(true)
+    .describe(`True: it stays whole in every context. At most ${PINS_MAX} do.`),
+});
+
+const settings = z.strictObject({
+  label: z.string().nullable(),
+  model: z.string().nullable(),
+  thinking: z.string().nullable(),
+  verbose: z.string().nullable(),
+  sendPolicy: z.string().nullable(),
+  queueMode: z.string().nullable(),
+  nice: z.number(),
+  pinned: z.boolean(),
+  pins: z.array(z.string()),
+});
+
+const origin = z.strictObject({
+  channel: z.string(),
+  account: z.string().nullable(),
+  chatType: z.string(),
+  peer: z.string(),
+  sender: z.string().nullable(),
+  thread: z.string().nullable(),
+  subject: z.string().nullable(),
+});
+
+/** A session as lists show it. */
+export const row = z.strictObject({
+  sessionKey,
+  agent: z.string(),
+  kind: z.enum(KINDS),
+  parent: z.string().nullable(),
+  title: z.string().describe("The label, or else the first words a person wrote."),
+  state: z.enum(STATES),
+  model: z.string().describe("The model in force."),
+  tokens: z.number().describe("Of all kinds, without its children's."),
+  cost: z.number().describe("In US dollars."),
+  entries: z.int(),
+  bornAt: z.string(),
+  updatedAt: z.string(),
+});
+
+export const listInput = z.strictObject({
+  agent: z.string().optional(),
+  kind: z.enum(KINDS).optional(),
+  state: z.enum(STATES).optional(),
+  parent: sessionKey.optional(),
+  label: z.string().optional(),
+  title: z.string().optional().describe("How the title begins."),
+  updatedSinceMs: z.int().optional(),
+  limit,
+  cursor: z.string().optional().describe("The `next` of the page before."),
+});
+
+export const listed = z.strictObject({ sessions: z.array(row), next: z.string().nullable() });
+
+export const status = row.extend({
+  time: z.string().describe("Now, ISO 8601, UTC."),
+  localTime: z.string().describe("Now, as the machine's time zone has it."),
+  why: z.string().describe("What it does or waits for, in words."),
+  modelFrom: z.enum(["session", "agent"]).describe("Who says which model."),
+  thinking: z.string(),
+  verbose: z.string(),
+  context: z.strictObject({
+    tokens: z.number().describe("Of the last model call, in and out; 0: there was none."),
+    window: z.number(),
+  }),
+  usage: usage.describe("Its own."),
+  tree: usage.describe("With all its descendants'."),
+  settings,
+  settingsVersion: z.int(),
+  waitingLetters: z.int().describe("At most 500 are counted."),
+  route: route.nullable(),
+  origin: origin.nullable(),
+  root: z.string(),
+  depth: z.int(),
+  transcript: z.string().describe("The id of its transcript file."),
+});
+
+export const historyInput = z.strictObject({
+  sessionKey: ownByDefault,
+  before: z.int().min(1).optional().describe("Only entries before this seq: the `next` of the page before."),
+  limit,
+});
+
+const told = z.strictObject({
+  seq: z.int(),
+  id: z.string(),
+  at: z.string(),
+  kind: z
+    .string()
+    .describe("user, assistant, toolResult, or the type of another entry; gap: it cannot be read."),
+  text: z.string(),
+  from: z.string().nullable().describe("Who wrote it, if it was not the model."),
+  calls: z.array(z.strictObject({ name: z.string(), arguments: z.string() })),
+  isError: z.boolean(),
+});
+
+export const history = z.strictObject({
+  sessionKey,
+  entries: z.array(told).describe("Oldest first."),
+  next: z
+    .int()
+    .nullable()
+    .describe("Pass it as `before` for what came earlier; null: there is nothing earlier."),
+});
+
+export const outboxInput = z.strictObject({
+  sessionKey: sessionKey.optional(),
+  refused: z
+    .boolean()
+    .default(false)
+    .describe("True: those that will not be delivered. False: those that are to be."),
+  limit,
+  cursor: z.string().optional(),
+});
+
+export const outbox = z.strictObject({
+  answers: z.array(
+    z.strictObject({
+      id: z.string(),
+      sessionKey,
+      route,
+      text: z.string(),
+      postedAt: z.string(),
+      refused: z.string().nullable().describe("Why it will not be delivered; null: it is to be."),
+    }),
+  ),
+  next: z.string().nullable(),
+});
+
+export const accepted = z.strictObject({ sessionKey, accepted: z.boolean() });
+export const settled = z.strictObject({ sessionKey, settings });

@@ -1,0 +1,170 @@
+// How a message becomes a letter: whose it is, which session it is for, and whether that session has to be opened first.
+
+import type { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { IMAGE_BYTES_MAX, THREAD_START_ENTRIES_MAX } from "../limits.ts";
+import type { Letter } from "../mail/letter.ts";
+import { describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Change, Receipt } from "../store/store.ts";
+import type { Block, Entry } from "../transcript/entry.ts";
+import { spillPicture } from "../transcript/spill.ts";
+import type { Caller, Done, System } from "./call.ts";
+import { configured, reached } from "./reach.ts";
+import type { receiveInput, sendInput, sent } from "./schemas.ts";
+
+type Sent = z.input<typeof sent>;
+
+/** Sessions that a message opens. Sub-agents are spawned, and runs of cron jobs are the clock's. */
+const OPENED_BY_MESSAGE: ReadonlySet<KeyKind> = new Set([
+  "main",
+  "direct",
+  "group",
+  "channel",
+  "thread",
+  "hook",
+  "acp",
+]);
+
+export async function send(
+  system: System,
+  caller: Caller,
+  input: z.output<typeof sendInput>,
+): Promise<Done<Sent>> {
+  const key = parseKey(input.sessionKey);
+  const content = await contentOf(system, input);
+  if (caller.kind === "agent") return await sendFromSession(system, caller, { key, content, input });
+  configured(system, describeKey(key).agent);
+  const letter: Letter = {
+    id: `ext:${caller.principal}:${input.id ?? system.world.newId()}`,
+    from: { kind: "external_user", channel: null, peer: null },
+    class: "interactive",
+    mode: input.mode ?? null,
+    content,
+    replyTo: null,
+    origin: null,
+  };
+  return await posting(system, { key, base: null }, letter);
+}
+
+/** From one session to another that it may see. The answer comes back as a letter, unless it is not wanted. */
+async function sendFromSession(
+  system: System,
+  caller: Extract<Caller, { kind: "agent" }>,
+  of: {
+    readonly key: SessionKey;
+    readonly content: readonly Block[];
+    readonly input: z.output<typeof sendInput>;
+  },
+): Promise<Done<Sent>> {
+  const source = caller.session.key;
+  if (of.key === source) throw new Fault("bad_input", "a session does not send to itself; just go on");
+  const target = await reached(system, caller, of.key);
+  const letter: Letter = {
+    id: caller.cause,
+    from: { kind: "inter_session", source, tool: caller.tool },
+    class: "delegated",
+    mode: of.input.mode ?? null,
+    content: of.content,
+    replyTo: of.input.reply === false ? null : { channel: "session", to: source, thread: null },
+    origin: null,
+  };
+  const { lastSeq: seq } = target.transcript;
+  const output = (): Sent => ({ sessionKey: of.key, id: letter.id, repeated: false, seq });
+  return { changes: [{ do: "post", to: [of.key], letter }], output };
+}
+
+export async function receive(
+  system: System,
+  caller: Caller,
+  input: z.output<typeof receiveInput>,
+): Promise<Done<Sent>> {
+  const { message: _message, images: _images, mode, id, ...envelope } = input;
+  const agent = parseAgent(input.agent);
+  configured(system, agent);
+  const routed = system.routes.of({ ...envelope, agent });
+  const principal = caller.kind === "person" ? caller.principal : caller.session.key;
+  const door = [principal, input.channel, input.account ?? ""].map(encodeURIComponent).join(":");
+  const letter: Letter = {
+    id: `ext:${door}:${id ?? system.world.newId()}`,
+    from: routed.from,
+    class: "interactive",
+    mode: mode ?? null,
+    content: await contentOf(system, input),
+    replyTo: routed.replyTo,
+    origin: routed.origin,
+  };
+  return await posting(system, routed, letter);
+}
+
+/** The session is there, or it is opened in the same commit. */
+async function posting(
+  system: System,
+  { key, base }: { readonly key: SessionKey; readonly base: SessionKey | null },
+  letter: Letter,
+): Promise<Done<Sent>> {
+  const session = system.lanes.worker(key)?.session ?? (await system.store.session(key));
+  const opened = session === null ? [await opening(system, key, base)] : [];
+  const output = (receipt: Receipt | null): Sent => ({
+    sessionKey: receipt?.posts[0]?.to ?? key,
+    id: letter.id,
+    repeated: receipt?.posts[0]?.repeated ?? false,
+    // Read before it was posted, so whoever follows from here sees the message itself.
+    seq: session?.transcript.lastSeq ?? receipt?.seqs[key] ?? 0,
+  });
+  return { changes: [...opened, { do: "post", to: [key], letter }], output };
+}
+
+async function opening(system: System, key: SessionKey, base: SessionKey | null): Promise<Change> {
+  const { kind, agent } = describeKey(key);
+  if (!OPENED_BY_MESSAGE.has(kind))
+    throw new Fault("not_found", `there is no session ${key}, and a message opens none of kind ${kind}`);
+  const chat =
+    base !== null && system.config.session.threads === "parent" ? await system.store.session(base) : null;
+  return {
+    do: "open",
+    key,
+    transcript: system.world.newId(),
+    cwd: system.config.agents.get(agent)?.workspace ?? "",
+    parent: null,
+    settings: {},
+    copy: chat && (await lastOf(system, chat)),
+    ifExists: "keep",
+  };
+}
+
+/** What a thread starts with: the last of its chat, from the beginning of a turn on, so that no call loses its result. */
+async function lastOf(system: System, chat: Session): Promise<Extract<Change, { do: "open" }>["copy"]> {
+  const last: Entry[] = [];
+  let fromSeq: number | null = null;
+  for await (const entry of system.store.entries(chat.transcript.id, { before: null })) {
+    if (entry.type === "gap" || entry.seq < chat.transcript.contextSeq) break;
+    last.push(entry);
+    if (last.length > THREAD_START_ENTRIES_MAX) break;
+    if (entry.type === "message" && entry.message.role === "user") fromSeq = entry.seq;
+  }
+  // A turn that runs now is not over: the thread gets what was said before it.
+  const throughSeq = last.find(isTurnEnd)?.seq ?? null;
+  if (fromSeq === null || throughSeq === null || fromSeq > throughSeq) return null;
+  return { of: chat.key, fromSeq, throughSeq };
+}
+
+function isTurnEnd(entry: Entry): boolean {
+  return entry.type === "custom" && entry.customType === "sessiond/turn-ended";
+}
+
+/** Text, then pictures. Pictures are blobs before anything names them. */
+async function contentOf(
+  system: System,
+  { message, images = [] }: Pick<z.output<typeof sendInput>, "message" | "images">,
+): Promise<Block[]> {
+  if (message === "" && images.length === 0) throw new Fault("bad_input", "message: there is nothing in it");
+  const pictures = images.map(async ({ data, mimeType }, at) => {
+    const bytes = Math.floor((data.length * 3) / 4);
+    if (bytes > IMAGE_BYTES_MAX)
+      throw new Fault("bad_input", `images[${at}] has ${bytes} bytes, at most ${IMAGE_BYTES_MAX}`);
+    return await spillPicture({ type: "image", data, mimeType }, (blob) => system.store.putBlob(blob));
+  });
+  const text: Block[] = message === "" ? [] : [{ type: "text", text: message.toWellFormed() }];
+  return [...text, ...(await Promise.all(pictures))];
+}

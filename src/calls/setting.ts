@@ -1,0 +1,73 @@
+// What people set about a session: settings, pins, and the wish that it pauses or goes on.
+
+import type { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { PINS_MAX } from "../limits.ts";
+import { parseKey } from "../routing/key.ts";
+import type { Session, Settings, Signal } from "../sessions/session.ts";
+import type { Caller, Done, System } from "./call.ts";
+import { reached } from "./reach.ts";
+import type { accepted, pinInput, settled } from "./schemas.ts";
+
+type Given = { readonly [Name in keyof Settings]?: Settings[Name] | undefined };
+type Settled = z.input<typeof settled>;
+
+/** `version` is what the setter saw; null: whatever it is. A model is kept by its id: aliases may change meaning. */
+export function setting(
+  system: System,
+  session: Session,
+  given: Given,
+  version: number | null,
+): Done<Settled> & { readonly settings: Settings } {
+  const named = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (named.length === 0) throw new Fault("bad_input", "set: name at least one setting");
+  const { model, ...others } = Object.fromEntries(named) as Partial<Settings>;
+  const changed: Partial<Settings> =
+    model === undefined
+      ? others
+      : { ...others, model: model === null ? null : system.catalog.find(model).id };
+  const settings = { ...session.settings, ...changed };
+  return {
+    settings,
+    changes: [{ do: "set", key: session.key, version, settings: changed }],
+    output: () => ({ sessionKey: session.key, settings: { ...settings, pins: [...settings.pins] } }),
+  };
+}
+
+/** With the version it saw: two who pin at once must not lose one another's pin. */
+export async function pin(
+  system: System,
+  caller: Caller,
+  input: z.output<typeof pinInput>,
+): Promise<Done<Settled>> {
+  const session = await reached(system, caller, parseKey(input.sessionKey));
+  const others = session.settings.pins.filter((id) => id !== input.entry);
+  if (input.pinned) {
+    if (others.length >= PINS_MAX)
+      throw new Fault("bad_input", `${PINS_MAX} entries are pinned already; unpin one first`);
+    await mustHave(system, session, input.entry);
+  }
+  const pins = input.pinned ? [...others, input.entry] : others;
+  return setting(system, session, { pins }, session.settingsVersion);
+}
+
+async function mustHave(system: System, session: Session, id: string): Promise<void> {
+  for await (const entry of system.store.entries(session.transcript.id, { from: "context" }))
+    if (entry.type !== "gap" && entry.id === id) return;
+  throw new Fault(
+    "not_found",
+    `${session.key} has no entry ${JSON.stringify(id.slice(0, 80))} in its context`,
+  );
+}
+
+export async function signal(
+  system: System,
+  caller: Caller,
+  sessionKey: string,
+  wish: Signal,
+): Promise<Done<z.input<typeof accepted>>> {
+  const { key, state } = await reached(system, caller, parseKey(sessionKey));
+  if (state.kind === "ended") throw new Fault("ended", `${key} has ended`);
+  const output = (): z.input<typeof accepted> => ({ sessionKey: key, accepted: true });
+  return { changes: [{ do: "signal", key, signal: wish }], output };
+}

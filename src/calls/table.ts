@@ -1,0 +1,139 @@
+// The table of calls: everything that can be asked of sessiond, on one screen. Adding a call is adding a line here; every
+// door is made from this table.
+
+import { parseKey } from "../routing/key.ts";
+import { abort, list, status, wait } from "./asking.ts";
+import { call, just, type Call } from "./call.ts";
+import { named, reached } from "./reach.ts";
+import * as shape from "./schemas.ts";
+import { receive, send } from "./send.ts";
+import { pin, setting, signal } from "./setting.ts";
+import { answerOf, historyOf } from "./views.ts";
+
+export const calls = {
+  send: call({
+    about:
+      "Sends a message to a session. It is acknowledged when it is durable; the answer comes later, in that session.",
+    who: "both",
+    tool: "sessions_send",
+    input: shape.sendInput,
+    output: shape.sent,
+    idempotent: false, // with an id of the sender's it is
+    run: send,
+  }),
+  receive: call({
+    about:
+      "A message from a channel: it finds its session by itself, and the answer goes back through the channel.",
+    who: "person",
+    tool: null,
+    input: shape.receiveInput,
+    output: shape.sent,
+    idempotent: false,
+    run: receive,
+  }),
+  wait: call({
+    about: "Waits until the turn that took a message has ended, and says how, with the answer.",
+    who: "person",
+    tool: null,
+    input: shape.waitInput,
+    output: shape.answered,
+    idempotent: true,
+    run: wait,
+  }),
+  abort: call({
+    about: "Stops the turn that runs in a session. The session goes on with the next message.",
+    who: "person",
+    tool: null,
+    input: shape.oneSession,
+    output: shape.accepted,
+    idempotent: true,
+    run: abort,
+  }),
+  stop: call({
+    about: "Pauses a session: a turn that runs stops after its step, and letters wait. Nothing is lost.",
+    who: "person",
+    tool: null,
+    input: shape.oneSession,
+    output: shape.accepted,
+    idempotent: true,
+    run: (system, caller, input) => signal(system, caller, input.sessionKey, "pause"),
+  }),
+  cont: call({
+    about: "Goes on with a session that was paused.",
+    who: "person",
+    tool: null,
+    input: shape.oneSession,
+    output: shape.accepted,
+    idempotent: true,
+    run: (system, caller, input) => signal(system, caller, input.sessionKey, "none"),
+  }),
+  status: call({
+    about:
+      "Time and date, the model in use, tokens and cost so far, context and settings of a session (without a key: of this " +
+      'one). With `model` it also sets the model of this session from now on; "default" goes back to the usual one.',
+    who: "both",
+    tool: "session_status",
+    input: shape.statusInput,
+    output: shape.status,
+    idempotent: true,
+    run: status,
+  }),
+  list: call({
+    about: "Sessions, newest first, by any of the given properties.",
+    who: "both",
+    tool: "sessions_list",
+    input: shape.listInput,
+    output: shape.listed,
+    idempotent: true,
+    run: list,
+  }),
+  history: call({
+    about: "What was said in a session, the newest page first. Long texts are cut, secrets are taken out.",
+    who: "both",
+    tool: "sessions_history",
+    input: shape.historyInput,
+    output: shape.history,
+    idempotent: true,
+    run: async (system, caller, { sessionKey, before = null, limit = 50 }) => {
+      const session = await reached(system, caller, named(caller, sessionKey));
+      return just(await historyOf(system, session, { before, limit }));
+    },
+  }),
+  set: call({
+    about: "Changes settings of a session. null: as the agent's configuration says.",
+    who: "person",
+    tool: null,
+    input: shape.setInput,
+    output: shape.settled,
+    idempotent: true,
+    run: async (system, caller, { sessionKey, version = null, ...given }) => {
+      const session = await reached(system, caller, parseKey(sessionKey));
+      return setting(system, session, given, version);
+    },
+  }),
+  pin: call({
+    about: "Pins an entry: it stays whole when the rest of a long conversation is summarised.",
+    who: "person",
+    tool: null,
+    input: shape.pinInput,
+    output: shape.settled,
+    idempotent: true,
+    run: pin,
+  }),
+  outbox: call({
+    about: "Answers that are on their way to a channel, or that were refused, and why.",
+    who: "person",
+    tool: null,
+    input: shape.outboxInput,
+    output: shape.outbox,
+    idempotent: true,
+    run: async (system, _caller, { sessionKey, refused, limit = 50, cursor = null }) => {
+      const of = sessionKey === undefined ? {} : { key: parseKey(sessionKey) };
+      const page = await system.store.outbox({ refused, limit, cursor, ...of });
+      return just({ answers: page.rows.map(answerOf), next: page.next });
+    },
+  }),
+} satisfies Record<string, Call>;
+
+export type Calls = typeof calls;
+export type CallName = keyof Calls;

@@ -1,0 +1,200 @@
+// Sessions as people and models are shown them: made from rows, entries, and what this process knows of what runs now.
+
+import type { z } from "zod";
+import type { Agent } from "../config/config.ts";
+import { HISTORY_CHARS_MAX, HISTORY_ENTRY_CHARS_MAX, PAGE_ROWS_MAX } from "../limits.ts";
+import type { Outgoing } from "../mail/letter.ts";
+import type { AgentId } from "../routing/key.ts";
+import type { Provenance } from "../routing/provenance.ts";
+import type { RunState, Session } from "../sessions/session.ts";
+import { shownTitle } from "../store/rules.ts";
+import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
+import type { System } from "./call.ts";
+import { redacted } from "./redact.ts";
+import type { history, outbox, row, status } from "./schemas.ts";
+
+type Row = z.input<typeof row>;
+type Told = z.input<typeof history>["entries"][number];
+
+export function rowOf(system: System, session: Session): Row {
+  const { usage } = session;
+  return {
+    sessionKey: session.key,
+    agent: session.agent,
+    kind: session.kind,
+    parent: session.parent,
+    title: shownTitle(session),
+    state: stateNow(system, session),
+    model: modelOf(system, session).id,
+    tokens: usage.input + usage.output + usage.cacheRead + usage.cacheWrite,
+    cost: usage.cost,
+    entries: session.transcript.lastSeq,
+    bornAt: iso(session.bornAtMs),
+    updatedAt: iso(session.updatedAtMs),
+  };
+}
+
+/** Who waits for a slot is `queued`: that is not written down, because it would be a commit more for every turn. */
+function stateNow(system: System, { key, state }: Session): RunState["kind"] {
+  return system.slots.inFrontOf(key) === null ? state.kind : "queued";
+}
+
+/** The model in force. One that is not known any more is shown as it was named: the next turn will say so. */
+function modelOf(system: System, session: Session): { readonly id: string; readonly windowTokens: number } {
+  const name = session.settings.model ?? agentOf(system, session)?.model ?? "";
+  return system.catalog.get(name) ?? { id: name, windowTokens: 0 };
+}
+
+function agentOf(system: System, session: Session): Agent | null {
+  return system.config.agents.get(session.agent as AgentId) ?? null;
+}
+
+export async function statusOf(system: System, session: Session): Promise<z.input<typeof status>> {
+  const { store, world } = system;
+  const agent = agentOf(system, session);
+  const { settings } = session;
+  const [tokens, mail] = await Promise.all([
+    contextTokens(system, session),
+    store.mail(session.key, { limit: PAGE_ROWS_MAX }),
+  ]);
+  const nowMs = world.nowMs();
+  return {
+    ...rowOf(system, session),
+    time: iso(nowMs),
+    localTime: new Date(nowMs).toLocaleString("en-GB", { dateStyle: "full", timeStyle: "long" }),
+    why: whyOf(system, session, mail.rows.length),
+    modelFrom: settings.model === null ? "agent" : "session",
+    thinking: settings.thinking ?? agent?.thinking ?? "off",
+    verbose: settings.verbose ?? agent?.verbose ?? "off",
+    context: { tokens, window: modelOf(system, session).windowTokens },
+    usage: { ...session.usage },
+    tree: { ...(session.tree ?? session.usage) },
+    settings: { ...settings, pins: [...settings.pins] },
+    settingsVersion: session.settingsVersion,
+    waitingLetters: mail.rows.length,
+    route: session.route,
+    origin: session.origin,
+    root: session.root,
+    depth: session.depth,
+    transcript: session.transcript.id,
+  };
+}
+
+function whyOf(system: System, { key, state, signal }: Session, letters: number): string {
+  const inFront = system.slots.inFrontOf(key);
+  if (inFront !== null) return `waits for a slot; ${inFront} are in front of it`;
+  switch (state.kind) {
+    case "running":
+      return `step ${state.step} of a turn since ${iso(state.sinceMs)}${signal === "pause" ? "; pauses after it" : ""}`;
+    case "paused":
+      return `paused since ${iso(state.sinceMs)}; \`cont\` goes on`;
+    case "waiting":
+      return `waits for ${state.for === "children" ? "its children" : "a person"} since ${iso(state.sinceMs)}`;
+    case "ended":
+      return `ended (${state.outcome})${state.reason === null ? "" : `: ${state.reason}`}`;
+    case "queued":
+    case "idle":
+      if (signal === "pause") return "paused: letters wait until `cont`";
+      return letters === 0 ? "nothing to do" : `${letters} letters wait`;
+  }
+}
+
+/** What the last answer says the context was, itself included. Looked for in the last entries only. */
+async function contextTokens(system: System, session: Session): Promise<number> {
+  if (session.transcript.lastSeq === 0) return 0;
+  let looked = 0;
+  for await (const entry of system.store.entries(session.transcript.id, { before: null })) {
+    if ((looked += 1) > 100 || entry.type === "compaction") return 0;
+    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
+    const { input, output, cacheRead, cacheWrite } = entry.message.usage;
+    const tokens = input + output + cacheRead + cacheWrite;
+    if (tokens > 0) return tokens;
+  }
+  return 0;
+}
+
+/** A page of history, newest part first asked for, told oldest first; bounded in entries and in characters. */
+export async function historyOf(
+  system: System,
+  session: Session,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+): Promise<z.input<typeof history>> {
+  const entries: Told[] = [];
+  let room = HISTORY_CHARS_MAX;
+  let next: number | null = null;
+  for await (const entry of system.store.entries(session.transcript.id, { before })) {
+    if (entries.length >= limit || room <= 0) {
+      next = entries.at(-1)?.seq ?? null;
+      break;
+    }
+    const told = toldOf(entry, entries.at(-1)?.seq ?? before ?? session.transcript.lastSeq + 1);
+    if (told === null) continue;
+    room -= told.text.length + told.calls.reduce((sum, call) => sum + call.arguments.length, 0);
+    entries.push(told);
+  }
+  return { sessionKey: session.key, entries: entries.reverse(), next };
+}
+
+/** Null: a note of ours that says nothing to a reader of the conversation. `after` is the seq that came after it. */
+function toldOf(entry: Entry | Gap, after: number): Told | null {
+  const nothing = { from: null, calls: [], isError: false };
+  if (entry.type === "gap") {
+    const text = `[${entry.bytes} bytes that cannot be read: ${entry.reason}]`;
+    return { ...nothing, seq: Math.max(0, after - 1), id: "", at: "", kind: "gap", text, isError: true };
+  }
+  if (entry.type === "custom") return null;
+  const base = { ...nothing, seq: entry.seq, id: entry.id, at: entry.timestamp, text: brief(textOf(entry)) };
+  if (entry.type !== "message") return { ...base, kind: entry.type };
+  const { message } = entry;
+  switch (message.role) {
+    case "assistant":
+      return {
+        ...base,
+        kind: "assistant",
+        calls: message.content.flatMap(callOf),
+        isError: message.stopReason === "error",
+      };
+    case "toolResult":
+      return { ...base, kind: "toolResult", from: message.toolName, isError: message.isError };
+    default:
+      return { ...base, kind: "user", from: writerOf(entry.provenance) };
+  }
+}
+
+function callOf(block: Block): Told["calls"] {
+  return block.type === "toolCall"
+    ? [{ name: block.name, arguments: brief(JSON.stringify(block.arguments)) }]
+    : [];
+}
+
+function writerOf(from: Provenance | undefined): string | null {
+  if (from === undefined) return null;
+  switch (from.kind) {
+    case "external_user":
+      return [from.channel, from.peer].filter((part) => part !== null).join(":") || "a person";
+    case "inter_session":
+      return from.source;
+    case "internal_system":
+      return `sessiond: ${from.cause}`;
+  }
+}
+
+function brief(text: string): string {
+  // Cut before secrets are looked for, with room to spare: so that neither costs more than what is shown.
+  const start = redacted(text.slice(0, HISTORY_ENTRY_CHARS_MAX + 512))
+    .slice(0, HISTORY_ENTRY_CHARS_MAX)
+    .toWellFormed();
+  return text.length <= HISTORY_ENTRY_CHARS_MAX
+    ? start
+    : `${start} [… ${text.length - HISTORY_ENTRY_CHARS_MAX} more characters]`;
+}
+
+export function answerOf(outgoing: Outgoing): z.input<typeof outbox>["answers"][number] {
+  const { id, key, route, content, postedAtMs, refused } = outgoing;
+  const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  return { id, sessionKey: key, route, text: brief(text), postedAt: iso(postedAtMs), refused };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

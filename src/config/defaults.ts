@@ -1,0 +1,79 @@
+// What holds when nobody says otherwise, and how far a written value may go. Each has its reason.
+
+import { assert } from "../base/assert.ts";
+import type { DmScope, SendPolicy, SessionConfig, Verbose, Visibility } from "./config.ts";
+
+/** Below the user's home: one place that needs no rights and survives an update of the program. */
+export const HOME_DEFAULT = "~/.sessiond";
+
+/** Built in and scripted: the first start works without a key. */
+export const MODEL_DEFAULT = "rehearsal/default";
+
+/** Thinking costs tokens on every call, and some models refuse it: whoever wants it says so. */
+export const THINKING_DEFAULT = "off";
+
+/** A chat shows answers; what tools did is in the transcript for whoever looks. */
+export const VERBOSE_DEFAULT: Verbose = "off";
+
+/** A session works with the sub-agents it made. What strangers talk about is not its business. */
+export const VISIBILITY_DEFAULT: Visibility = "tree";
+
+/** Model calls of one turn. Long honest work has been seen to take some tens; a loop takes them all. */
+export const STEPS_PER_TURN_DEFAULT = 200;
+export const STEPS_PER_TURN_MAX = 1_000;
+
+/** An hour: longer than people wait for an answer, short enough that a stuck turn is over the same day. */
+export const TURN_SECONDS_DEFAULT = 3_600;
+export const TURN_SECONDS_MAX = 86_400;
+
+/** Ten minutes: a build or a test run ends in it; a command that waits for a keyboard does not. */
+export const TOOL_SECONDS_DEFAULT = 600;
+export const TOOL_SECONDS_MAX = 86_400;
+
+/** Model calls in flight. Below the limits that providers set for a paying account. */
+export const SLOTS_DEFAULT = 32;
+export const SLOTS_MAX = 1_000;
+
+/** A second: people who send three lines in a row pause less, and nobody notices the wait. */
+export const COLLECT_MS_DEFAULT = 1_000;
+export const COLLECT_MS_MAX = 60_000;
+
+/** Two people who write to the same agent never read each other's words, nor does one name on two channels. */
+export const DM_SCOPE_DEFAULT: DmScope = "per-channel-peer";
+
+/** People open a thread to talk of something else. */
+export const THREADS_DEFAULT: SessionConfig["threads"] = "empty";
+
+/** Somebody who connects a channel wants answers on it. */
+export const SEND_POLICY_DEFAULT: SendPolicy["default"] = "allow";
+
+/** What an operator reads: starts, stops and damage, not each step. */
+export const LOG_LEVEL_DEFAULT = "info";
+
+/** Bytes of a config file. A thousand agents fit; a log given by mistake does not. */
+export const CONFIG_BYTES_MAX = 1024 * 1024;
+
+/** Characters of a name or an address in the config: those of channels and models are far shorter. */
+export const NAME_CHARS_MAX = 256;
+
+/** Characters of a path: what Linux takes. */
+export const PATH_CHARS_MAX = 4_096;
+
+/** Items of one list of the config: every rule is looked at for every answer. */
+export const LIST_ITEMS_MAX = 1_000;
+
+/** Problems of a config that one message tells: a screen of them. */
+export const PROBLEMS_SHOWN_MAX = 10;
+
+/** Characters of one prompt file that reach the model: all four together stay below 20,000 tokens or so. */
+export const PROMPT_FILE_CHARS_MAX = 20_000;
+
+/** Bytes of a prompt file that are read whole, to count what is left out. Of a larger one only the beginning is read. */
+export const PROMPT_READ_BYTES_MAX = 1024 * 1024;
+
+assert(STEPS_PER_TURN_DEFAULT <= STEPS_PER_TURN_MAX, "the default number of steps may be written down");
+assert(TURN_SECONDS_DEFAULT <= TURN_SECONDS_MAX, "the default length of a turn may be written down");
+assert(TOOL_SECONDS_DEFAULT <= TURN_SECONDS_DEFAULT, "a tool that takes too long ends before its turn does");
+assert(SLOTS_DEFAULT <= SLOTS_MAX, "the default number of slots may be written down");
+assert(COLLECT_MS_DEFAULT <= COLLECT_MS_MAX, "the default wait for more letters may be written down");
+assert(PROMPT_FILE_CHARS_MAX * 4 < PROMPT_READ_BYTES_MAX, "the beginning of a large file fills its share");

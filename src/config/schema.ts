@@ -1,0 +1,184 @@
+// Schema
+//
+// What may be written into config.json5 or handed to open(). config.ts says what becomes of it.
+//
+//   Owns:      the keys, their bounds, and the sentence that editors show for each.
+//   Does not:  fill in what is not given, or make paths absolute (load.ts).
+//
+// Invariants
+//   S1. The message of an issue is what belongs in that place ("a whole number from 1 to 1000"), so that load.ts can
+//       say it beside what was found. For keys that are not known it is the list of those that are. Only a `custom`
+//       issue says all by itself.
+//   S2. Everything has a bound, and an unknown key is refused: it is most likely misspelt.
+
+import { z } from "zod";
+import { shown } from "../base/fits.ts";
+import { KEY_BYTES_MAX } from "../limits.ts";
+import * as defaults from "./defaults.ts";
+
+/** The ids that parseAgent takes; once more as a pattern, because editors read patterns. A test compares the two. */
+const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+const name = text(`a text of 1 to ${defaults.NAME_CHARS_MAX} characters`);
+
+const path = text(
+  `a path of at most ${defaults.PATH_CHARS_MAX} characters ("~/" is your home; "~name" is not known)`,
+  /^(?!~[^/])[^\0]+$/,
+  defaults.PATH_CHARS_MAX,
+);
+
+const tools = object({
+  allow: list(name).describe("The only tools the agent may use; without it, all there are.").optional(),
+  deny: list(name).describe("Tools the agent may not use, even if they are allowed.").optional(),
+  visibility: oneOf("self", "tree", "agent", "all")
+    .describe(
+      "Which sessions the agent's sessions may see and reach: themselves, their tree, their agent's, or all.",
+    )
+    .optional(),
+});
+
+const limits = object({
+  stepsPerTurn: whole(1, defaults.STEPS_PER_TURN_MAX)
+    .describe("How many model calls one turn may take.")
+    .optional(),
+  turnSeconds: whole(1, defaults.TURN_SECONDS_MAX)
+    .describe("How long one turn may take, in seconds.")
+    .optional(),
+  toolSeconds: whole(1, defaults.TOOL_SECONDS_MAX)
+    .describe("How long one tool call may take, in seconds.")
+    .optional(),
+});
+
+const agent = object({
+  model: name.describe('The model to use: "provider/model", or an alias from models.aliases.').optional(),
+  workspace: path.describe("The agent's folder, where its prompt files are.").optional(),
+  thinking: oneOf("off", "minimal", "low", "medium", "high")
+    .describe("How much the model thinks before it answers.")
+    .optional(),
+  verbose: oneOf("off", "on", "full")
+    .describe("Whether a chat is also told which tools are called (on) and what they return (full).")
+    .optional(),
+  queueMode: oneOf("steer", "followup", "collect", "interrupt")
+    .describe("What a message does that comes in while the agent works.")
+    .optional(),
+  tools: tools.describe("Which tools the agent may use, and what it sees of other sessions.").optional(),
+  limits: limits.describe("How far one turn may go.").optional(),
+});
+
+const agents = names(
+  text('an agent id (a-z, 0-9, "_" and "-", at most 64 characters, the first a letter or a digit)', AGENT_ID),
+  agent,
+);
+
+const aliases = names(name, text('a model as "provider/model"', /^[^/\s]+\/\S+$/));
+
+const identityLinks = names(name, list(text('an address as "<channel>:<peer>"', /^[^:]+:.+$/))).superRefine(
+  (people, found) => {
+    const owners = new Map<string, string>();
+    for (const [person, addresses] of Object.entries(people)) {
+      for (const [at, address] of addresses.entries()) {
+        const owner = owners.get(address) ?? person;
+        owners.set(address, owner);
+        if (owner === person) continue;
+        const message = `is ${shown(address)}, which belongs to ${shown(owner)} and cannot be ${shown(person)}'s too`;
+        found.addIssue({ code: "custom", path: [person, at], message });
+      }
+    }
+  },
+);
+
+const match = object({
+  channel: name.describe("The channel the answer leaves through.").optional(),
+  chatType: oneOf("direct", "group", "channel", "room").describe("The kind of chat it goes to.").optional(),
+  keyPrefix: text('the beginning of a session key: it begins with "agent:"', /^agent:/, KEY_BYTES_MAX)
+    .describe('A session key or the beginning of one, as in "agent:main:telegram".')
+    .optional(),
+});
+
+const rule = object({
+  action: oneOf("allow", "deny").describe("Whether an answer that matches may leave."),
+  match: match.describe("What the rule is about; every given property must match."),
+});
+
+const sendPolicy = object({
+  default: oneOf("allow", "deny").describe("What holds when no rule matches.").optional(),
+  rules: list(rule.describe("One rule."))
+    .describe("Rules in order; the first that matches decides.")
+    .optional(),
+});
+
+const session = object({
+  dmScope: oneOf("main", "per-peer", "per-channel-peer", "per-account-channel-peer")
+    .describe("Which direct messages share a session.")
+    .optional(),
+  identityLinks: identityLinks
+    .describe('People with several addresses: a name, and its addresses as "<channel>:<peer>".')
+    .optional(),
+  threads: oneOf("empty", "parent")
+    .describe("What a thread of a chat starts with: nothing, or the last messages of the chat.")
+    .optional(),
+  sendPolicy: sendPolicy.describe("Whether answers may leave.").optional(),
+  collectMs: whole(0, defaults.COLLECT_MS_MAX)
+    .describe("How long a collected message waits for others, in milliseconds.")
+    .optional(),
+});
+
+export const schema = object({
+  home: path.describe("The folder where everything is kept.").optional(),
+  agents: agents.describe('The agents by id; what stands under "defaults" holds for all of them.').optional(),
+  models: object({ aliases: aliases.describe("Short names for models.").optional() })
+    .describe("The names of models.")
+    .optional(),
+  session: session.describe("Which messages share a session, and which answers may leave.").optional(),
+  scheduler: object({
+    slots: whole(1, defaults.SLOTS_MAX).describe("How many model calls may be in flight at once.").optional(),
+  })
+    .describe("How much is done at once.")
+    .optional(),
+  log: object({
+    level: oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent")
+      .describe("The least important messages that are still logged.")
+      .optional(),
+  })
+    .describe("What is logged.")
+    .optional(),
+});
+
+export type ConfigInput = z.input<typeof schema>;
+export type AgentInput = z.input<typeof agent>;
+
+// ── What belongs in a place, in words (S1) ──────────────────────────────────────────────────────────────────
+
+function text(wants: string, pattern?: RegExp, charsMax: number = defaults.NAME_CHARS_MAX): z.ZodString {
+  const error = { error: wants };
+  const any = z.string(error).min(1, error).max(charsMax, error);
+  return pattern === undefined ? any : any.regex(pattern, error);
+}
+
+function whole(least: number, most: number): z.ZodInt {
+  const error = `a whole number from ${least} to ${most}`;
+  return z.int({ error }).min(least, { error }).max(most, { error });
+}
+
+function oneOf<const Words extends readonly string[]>(
+  ...words: Words
+): z.ZodEnum<z.util.ToEnum<Words[number]>> {
+  return z.enum(words, { error: `one of ${words.join(", ")}` });
+}
+
+function list<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
+  const error = `a list of at most ${defaults.LIST_ITEMS_MAX}`;
+  return z.array(item, { error }).max(defaults.LIST_ITEMS_MAX, { error });
+}
+
+function object<Shape extends z.ZodRawShape>(shape: Shape) {
+  const known = Object.keys(shape).join(", ");
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === "unrecognized_keys" ? known : "an object"),
+  });
+}
+
+/** An object whose keys people choose. Zod passes over the key "__proto__"; load.ts does not. */
+function names<Value extends z.ZodType>(key: z.ZodString, value: Value): z.ZodRecord<z.ZodString, Value> {
+  return z.record(key, value, { error: "an object" });
+}

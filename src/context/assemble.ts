@@ -1,0 +1,147 @@
+// What a model is shown of a session: the entries of its context as messages. Pure, but for pictures, whose bytes are blobs.
+//
+// Invariants
+//   C1. Every tool call that is shown has exactly one result after it, and every result a call before it: providers refuse
+//       anything else, and a file may hold anything.
+//   C2. Who speaks is said by us alone: texts of others are wrapped or defused (routing/envelope.ts).
+//   C3. The same entries always give the same messages.
+
+import { defused, wrapped } from "../routing/envelope.ts";
+import type { Block, Entry, Message } from "../transcript/entry.ts";
+
+type User = Extract<Message, { role: "user" }>;
+type Assistant = Extract<Message, { role: "assistant" }>;
+type Result = Extract<Message, { role: "toolResult" }>;
+
+/** Bytes of a blob, whole; null: there is no such blob. */
+export type ReadWhole = (blob: {
+  readonly sha256: string;
+  readonly bytes: number;
+}) => Promise<Uint8Array | null>;
+
+/** `shared`: several people speak in this session, so each message says who. */
+export function assemble(entries: readonly Entry[], shared: boolean): Message[] {
+  const said: Message[] = [];
+  for (const entry of kept(entries)) {
+    const message = shown(entry, shared);
+    if (message !== null) said.push(message);
+  }
+  return paired(said);
+}
+
+/** After a compaction: its summary first, then what it kept, then what came after it. */
+function kept(entries: readonly Entry[]): readonly Entry[] {
+  const at = entries.findLastIndex(({ type }) => type === "compaction");
+  const compaction = entries[at];
+  if (compaction?.type !== "compaction") return entries;
+  const from = entries.findIndex(({ id }) => id === compaction.firstKeptEntryId);
+  const before = from < 0 || from > at ? [] : entries.slice(from, at);
+  return [compaction, ...before.filter(({ type }) => type !== "compaction"), ...entries.slice(at + 1)];
+}
+
+function shown(entry: Entry, shared: boolean): Message | null {
+  const timestamp = Date.parse(entry.timestamp);
+  switch (entry.type) {
+    case "message":
+      return messageOf(entry, shared);
+    case "custom_message":
+      return { role: "user", content: ours(entry.content), timestamp };
+    case "compaction":
+      return {
+        role: "user",
+        content: `Summary of the conversation so far:\n${defused(entry.summary)}`,
+        timestamp,
+      };
+    case "branch_summary":
+      return {
+        role: "user",
+        content: `Summary of what was tried before:\n${defused(entry.summary)}`,
+        timestamp,
+      };
+    default:
+      return null; // A note for programs, or a kind that we do not know.
+  }
+}
+
+function messageOf(entry: Extract<Entry, { type: "message" }>, shared: boolean): Message | null {
+  const { message } = entry;
+  switch (message.role) {
+    case "user": {
+      const from = entry.provenance ?? { kind: "external_user", channel: null, peer: null };
+      return { ...message, content: texts(message.content, (text) => wrapped(text, from, shared)) };
+    }
+    case "assistant":
+      return message.content.length === 0 ? null : message; // It failed, or was stopped before it spoke.
+    case "toolResult":
+      return { ...message, content: texts(message.content, defused) as Block[] };
+    default:
+      return null;
+  }
+}
+
+function ours(content: User["content"]): User["content"] {
+  return texts(content, defused);
+}
+
+function texts(content: User["content"], change: (text: string) => string): User["content"] {
+  if (typeof content === "string") return change(content);
+  return content.map((block) => (block.type === "text" ? { ...block, text: change(block.text) } : block));
+}
+
+/** C1. */
+function paired(said: readonly Message[]): Message[] {
+  const results = new Map<string, Result[]>();
+  for (const message of said) if (message.role === "toolResult") push(results, message.toolCallId, message);
+  const out: Message[] = [];
+  for (const message of said) {
+    if (message.role === "toolResult") continue; // It stands after its call.
+    out.push(message);
+    if (message.role === "assistant")
+      for (const call of callsOf(message)) out.push(results.get(call.id)?.shift() ?? missing(message, call));
+  }
+  return out;
+}
+
+function callsOf(message: Assistant): Extract<Block, { type: "toolCall" }>[] {
+  return message.content.filter((block) => block.type === "toolCall");
+}
+
+function missing(message: Assistant, call: { readonly id: string; readonly name: string }): Result {
+  return {
+    role: "toolResult",
+    toolCallId: call.id,
+    toolName: call.name,
+    content: [{ type: "text", text: "There is no result: the call was given up." }],
+    isError: true,
+    timestamp: message.timestamp,
+  };
+}
+
+function push<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+/** Pictures live in blobs; in an entry words stand for them. A model that is asked gets the pictures. */
+export async function withPictures(messages: readonly Message[], read: ReadWhole): Promise<Message[]> {
+  return await Promise.all(
+    messages.map(async (message) => {
+      if (typeof message.content === "string" || !message.content.some(isPicture)) return message;
+      const content = await Promise.all(message.content.map((block) => pictureOf(block, read)));
+      return { ...message, content } as Message;
+    }),
+  );
+}
+
+function isPicture(block: Block): block is Block & { readonly mimeType: string } {
+  const { mimeType } = block as { readonly mimeType?: unknown };
+  return block.blob !== undefined && typeof mimeType === "string" && mimeType.startsWith("image/");
+}
+
+async function pictureOf(block: Block, read: ReadWhole): Promise<Block> {
+  if (!isPicture(block) || block.blob === undefined) return block;
+  const bytes = await read(block.blob);
+  if (bytes === null) return { type: "text", text: "[a picture that is not there any more]" };
+  return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType: block.mimeType };
+}

@@ -1,0 +1,124 @@
+// Bus
+//
+// Tells whoever follows a session what happens in it, after it is durable. What a model says while it speaks is told too,
+// marked as a piece: it is no entry yet, and may never become one.
+//
+//   Owns:      who follows what, and what each of them has not read yet.
+//   Does not:  keep history. Whoever comes late, or was cut off, reads the store from the seq it knows (follow.ts).
+//
+// Invariants
+//   B1. Entries of a session are told in the order of their seq, and only after their commit.
+//   B2. Telling never waits for anybody. A follower that does not keep up is cut off, and hears so.
+//   B3. A follower costs nothing to sessions that it does not follow.
+
+import { FOLLOWER_BYTES_MAX, FOLLOWER_EVENTS_MAX } from "../limits.ts";
+import type { SessionKey } from "../routing/key.ts";
+import type { RunState } from "../sessions/session.ts";
+import type { Entry } from "../transcript/entry.ts";
+
+export type Event =
+  | { readonly type: "entry"; readonly key: SessionKey; readonly seq: number; readonly entry: Entry }
+  | { readonly type: "state"; readonly key: SessionKey; readonly state: RunState }
+  | {
+      readonly type: "delta";
+      readonly key: SessionKey;
+      readonly turn: string;
+      readonly step: number;
+      readonly kind: "text" | "thinking";
+      readonly text: string;
+    };
+
+export class Bus {
+  readonly #followers = new Map<SessionKey, Set<Follower>>();
+
+  /** Everything told from now on, until the follower leaves. */
+  join(key: SessionKey): Follower {
+    const follower = new Follower(() => this.#leave(key, follower));
+    const others = this.#followers.get(key);
+    if (others) others.add(follower);
+    else this.#followers.set(key, new Set([follower]));
+    return follower;
+  }
+
+  /** Nobody follows: then nothing need be made to be told. */
+  isQuiet(key: SessionKey): boolean {
+    return !this.#followers.has(key);
+  }
+
+  tell(event: Event): void {
+    for (const follower of this.#followers.get(event.key) ?? []) follower.hear(event);
+  }
+
+  /** Nothing will be told any more. */
+  close(): void {
+    for (const followers of this.#followers.values()) for (const follower of followers) follower.end();
+  }
+
+  #leave(key: SessionKey, follower: Follower): void {
+    const followers = this.#followers.get(key);
+    followers?.delete(follower);
+    if (followers?.size === 0) this.#followers.delete(key);
+  }
+}
+
+/** One who listens: what it was told and has not read yet. */
+export class Follower {
+  readonly #leave: () => void;
+  #heard: Event[] = [];
+  #bytes = 0;
+  #over: "no" | "ended" | "cut off" = "no";
+  #wake: (() => void) | null = null;
+
+  constructor(leave: () => void) {
+    this.#leave = leave;
+  }
+
+  hear(event: Event): void {
+    if (this.#over !== "no") return;
+    this.#bytes += bytesOf(event);
+    if (this.#heard.length >= FOLLOWER_EVENTS_MAX || this.#bytes > FOLLOWER_BYTES_MAX) {
+      // B2. What it has not read is dropped with it: it can be read again from the store.
+      this.#heard = [];
+      this.#stop("cut off");
+      return;
+    }
+    this.#heard.push(event);
+    this.#wakeUp();
+  }
+
+  /** What was told since the last call, at least one; or why there is nothing more to come. */
+  async next(): Promise<readonly Event[] | "ended" | "cut off"> {
+    while (this.#heard.length === 0) {
+      if (this.#over !== "no") return this.#over;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+    }
+    const heard = this.#heard;
+    this.#heard = [];
+    this.#bytes = 0;
+    return heard;
+  }
+
+  end(): void {
+    this.#stop("ended");
+  }
+
+  #stop(why: "ended" | "cut off"): void {
+    if (this.#over !== "no") return;
+    this.#over = why;
+    this.#leave();
+    this.#wakeUp();
+  }
+
+  #wakeUp(): void {
+    this.#wake?.();
+    this.#wake = null;
+  }
+}
+
+/** About what it holds in memory: the text of an entry is what counts. */
+function bytesOf(event: Event): number {
+  if (event.type === "delta") return event.text.length;
+  return event.type === "entry" ? JSON.stringify(event.entry).length : 0;
+}

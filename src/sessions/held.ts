@@ -1,0 +1,179 @@
+// Held
+//
+// A session that this process owns: its claim, its row as the owner knows it, and the entries that a model is shown.
+// Whoever holds the lane holds this, and there is no other way to write a session's history.
+//
+//   Owns:      the fenced changes of one session (S4), in order, and telling of them once they are durable.
+//   Does not:  decide when a turn runs (scheduler/), or what is in it (turns/).
+//
+// Invariants
+//   H1. What it knows of the owner's part of the row is what the store has: after every commit, and after none that failed.
+//   H2. Nothing is told before it is durable (B1).
+//   H3. What anyone may change (settings, signals) is as fresh as the last look(); a turn looks between steps.
+//   H4. A commit that failed because somebody else owns the session now (stale_writer) ends this Held: it is never
+//       repeated with another fence.
+
+import type { World } from "../base/world.ts";
+import type { Bus } from "../events/bus.ts";
+import type { Route } from "../mail/letter.ts";
+import type { SessionKey } from "../routing/key.ts";
+import type { Origin } from "../routing/route.ts";
+import type { Change, Claim, Receipt, Store } from "../store/store.ts";
+import { entryId, type Body, type Draft, type Entry, type Gap } from "../transcript/entry.ts";
+import type { RunState, Session, Usage } from "./session.ts";
+import { moved } from "./state.ts";
+
+export interface HeldParts {
+  readonly store: Pick<Store, "session" | "entries">;
+  /** Commits, and then lets those know whom it concerns. */
+  readonly commit: (changes: readonly Change[]) => Promise<Receipt>;
+  readonly bus: Bus;
+  readonly world: World;
+}
+
+/** What one commit of the owner does. What is not given stays as it is. */
+export interface Writing {
+  readonly take?: readonly string[]; //      ids of letters, which are among the entries
+  readonly entries?: readonly Body[];
+  readonly reroute?: { readonly route: Route | null; readonly origin: Origin | null };
+  readonly charge?: Partial<Usage>;
+  readonly others?: readonly Change[]; //    what happens to others because of it: letters, answers, settings
+  readonly state?: RunState;
+}
+
+export class Held {
+  readonly key: SessionKey;
+  readonly #fence: number;
+  readonly #parts: HeldParts;
+  #row: Session;
+  #entries: Entry[] | null = null; // null: nobody has asked for them yet
+  #isStale = false;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(parts: HeldParts, claim: Claim, row: Session) {
+    this.#parts = parts;
+    this.#row = row;
+    this.#fence = claim.fence;
+    this.key = claim.key;
+  }
+
+  /** The store's bytes and order of lists are not kept up here: the owner has no use for them. */
+  get row(): Session {
+    return this.#row;
+  }
+
+  /** Somebody changed a setting, or sent a signal. Seen at the next look(). */
+  changed(): void {
+    this.#isStale = true;
+  }
+
+  /** H3. */
+  async look(): Promise<Session> {
+    if (!this.#isStale) return this.#row;
+    this.#isStale = false;
+    const now = await this.#parts.store.session(this.key);
+    if (now === null) return this.#row; // It was deleted: the next commit says so.
+    const { settings, settingsVersion, signal, usage, tree } = now;
+    this.#row = { ...this.#row, settings, settingsVersion, signal, usage, tree };
+    return this.#row;
+  }
+
+  /** What a model is shown is made of these: the active path from where the context starts. */
+  async entries(): Promise<readonly Entry[]> {
+    if (this.#entries !== null) return this.#entries;
+    const read: Entry[] = [];
+    const gaps: Gap[] = [];
+    for await (const entry of this.#parts.store.entries(this.#row.transcript.id, { from: "context" })) {
+      if (entry.type === "gap") gaps.push(entry);
+      else read.push(entry);
+    }
+    this.#entries = read;
+    await this.#writeDown(gaps);
+    return this.#entries;
+  }
+
+  /** Damage in what the model would have been shown is said in the transcript, once for each place. */
+  async #writeDown(gaps: readonly Gap[]): Promise<void> {
+    const known = (gap: Gap): boolean =>
+      (this.#entries ?? []).some(
+        (entry) =>
+          entry.type === "custom" &&
+          entry.customType === "sessiond/damage" &&
+          (entry.data as Partial<Gap> | undefined)?.offset === gap.offset,
+      );
+    const entries = gaps
+      .filter((gap) => !known(gap))
+      .map(({ reason, offset, bytes }): Body => ({
+        type: "custom",
+        customType: "sessiond/damage",
+        data: { reason, offset, bytes },
+      }));
+    if (entries.length > 0) await this.commit({ entries });
+  }
+
+  /**
+   * All of it or nothing. Resolves when it is durable and was told. Tools that run side by side settle in any order:
+   * their commits are made one after the other, because each has to know the last entry before it.
+   */
+  commit(writing: Writing): Promise<void> {
+    const committed = this.#last.then(() => this.#write(writing));
+    this.#last = committed.catch(() => {}); // Whoever asked for it hears why it failed.
+    return committed;
+  }
+
+  async #write(writing: Writing): Promise<void> {
+    const { key } = this;
+    const fence = this.#fence;
+    const { state, reroute } = writing;
+    if (state) moved(key, this.#row.state, state);
+    const drafts = this.#stamped(writing.entries ?? []);
+    const changes: Change[] = [];
+    if (writing.take && writing.take.length > 0) changes.push({ do: "take", key, fence, ids: writing.take });
+    if (drafts.length > 0)
+      changes.push({
+        do: "append",
+        key,
+        fence,
+        after: this.#row.transcript.lastSeq,
+        entries: drafts,
+        rewindTo: null,
+        contextSeq: null,
+      });
+    if (writing.charge) changes.push({ do: "charge", key, usage: writing.charge });
+    if (reroute) changes.push({ do: "reroute", key, fence, ...reroute });
+    if (writing.others) changes.push(...writing.others);
+    if (state) changes.push({ do: "run", key, fence, state });
+    await this.#parts.commit(changes);
+    this.#row = { ...this.#row, ...(state ? { state } : {}), ...reroute };
+    this.#tell(this.#appended(drafts), state ?? null);
+  }
+
+  #stamped(bodies: readonly Body[]): Draft[] {
+    const timestamp = new Date(this.#parts.world.nowMs()).toISOString();
+    return bodies.map((body) => ({ ...body, timestamp }));
+  }
+
+  /** H1: the same ids and numbers as the store gave them. */
+  #appended(drafts: readonly Draft[]): Entry[] {
+    const { transcript } = this.#row;
+    let { lastSeq, leafId } = transcript;
+    const made = drafts.map((draft): Entry => {
+      const parentId = leafId;
+      lastSeq += 1;
+      leafId = entryId(transcript.id, lastSeq);
+      return { ...draft, id: leafId, parentId, seq: lastSeq };
+    });
+    this.#row = { ...this.#row, transcript: { ...transcript, lastSeq, leafId } };
+    this.#entries?.push(...made);
+    return made;
+  }
+
+  /** H2. */
+  #tell(entries: readonly Entry[], state: RunState | null): void {
+    const { bus } = this.#parts;
+    const { key } = this;
+    if (bus.isQuiet(key)) return;
+    for (const entry of entries) bus.tell({ type: "entry", key, seq: entry.seq, entry });
+    if (state) bus.tell({ type: "state", key, state });
+  }
+}

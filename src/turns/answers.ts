@@ -1,0 +1,78 @@
+import type { World } from "../base/world.ts";
+import { ANSWER_LOOKBACK_ENTRIES } from "../limits.ts";
+import type { Entry, Gap } from "../transcript/entry.ts";
+import { textOf } from "../transcript/entry.ts";
+import { isNote, type TurnEnded, type TurnOutcome } from "./where.ts";
+
+/** What became of a letter. */
+export interface Answered {
+  readonly outcome: TurnOutcome;
+  readonly reason: string | null;
+  readonly text: string; //  what the model said last; empty: nothing
+  readonly seq: number; //   of the entry that ended the turn
+}
+
+/** Who waits for the answer to which letter. Whoever comes too late finds it in the transcript (answerIn). */
+export class Answers {
+  readonly #waiting = new Map<string, Set<(answered: Answered) => void>>();
+
+  /** Rejects with the signal's reason when it is aborted. */
+  wait(mailId: string, signal: AbortSignal): Promise<Answered> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answered>();
+    const waiting = this.#waiting.get(mailId) ?? new Set();
+    const giveUp = (): void => {
+      leave();
+      reject(signal.reason);
+    };
+    const leave = (): void => {
+      signal.removeEventListener("abort", giveUp);
+      waiting.delete(answered);
+      if (waiting.size === 0 && this.#waiting.get(mailId) === waiting) this.#waiting.delete(mailId);
+    };
+    const answered = (answer: Answered): void => {
+      leave();
+      resolve(answer);
+    };
+    waiting.add(answered);
+    this.#waiting.set(mailId, waiting);
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+    return promise;
+  }
+
+  /** A turn ended, and it had taken these letters. */
+  tell(mailIds: readonly string[], answered: Answered): void {
+    for (const mailId of mailIds)
+      for (const waiting of [...(this.#waiting.get(mailId) ?? [])]) waiting(answered);
+  }
+}
+
+/** Looks from the end for the turn that took the letter. Null: it has not ended, or is too far back. */
+export async function answerIn(
+  backward: AsyncIterable<Entry | Gap>,
+  mailId: string,
+): Promise<Answered | null> {
+  let ended: { readonly data: TurnEnded; readonly seq: number } | null = null;
+  let text = "";
+  let looked = 0;
+  for await (const entry of backward) {
+    if (entry.type === "gap") continue;
+    if ((looked += 1) > ANSWER_LOOKBACK_ENTRIES) return null;
+    if (entry.type === "custom" && isNote(entry, "turn-ended")) {
+      ended = { data: entry.data as TurnEnded, seq: entry.seq };
+      text = "";
+    } else if (entry.type === "message") {
+      if (entry.message.role === "assistant" && text === "") text = textOf(entry);
+      if (entry.mailId === mailId)
+        return ended && { outcome: ended.data.outcome, reason: ended.data.reason, text, seq: ended.seq };
+    }
+  }
+  return null;
+}
+
+/** Runs out after a while, unless it is called off before. */
+export function alarm(world: World, ms: number, ring: () => void): () => void {
+  const off = new AbortController();
+  world.sleep(ms, off.signal).then(ring, () => {}); // Rejects only when it is called off.
+  return () => off.abort();
+}

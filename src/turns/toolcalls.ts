@@ -1,0 +1,192 @@
+// Tool calls
+//
+// Runs the calls of one step and writes down each result as it settles. Whatever a tool does (throws, never returns,
+// returns too much, is unknown) ends in a result, so that the model can go on and every call has its pair.
+//
+//   Owns:      running tools, within bounds.
+//   Does not:  know any tool.
+//
+// Invariants
+//   T1. The calls are durable before the first of them runs: the caller has committed them.
+//   T2. A result is durable once, with everything its tool did to the store, or with nothing of it.
+//   T3. A call that was not started when the turn stopped, or when a person steered, is never started: its result says so.
+
+import { Fault } from "../base/fault.ts";
+import type { World } from "../base/world.ts";
+import type { Agent } from "../config/config.ts";
+import { TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
+import type { Held } from "../sessions/held.ts";
+import type { Change } from "../store/store.ts";
+import { problemsIn, type Output, type Result, type Tool } from "../tools/tool.ts";
+import { jsonOf } from "../transcript/codec.ts";
+import type { Block, Message } from "../transcript/entry.ts";
+import { spillMessage, type PutBlob } from "../transcript/spill.ts";
+import { alarm } from "./answers.ts";
+import { Stopped, unlessAborted } from "./stop.ts";
+import type { ToolCall } from "./where.ts";
+
+export type ResultMessage = Extract<Message, { role: "toolResult" }>;
+
+export interface CallParts {
+  readonly world: World;
+  readonly held: Held;
+  readonly agent: Agent;
+  readonly tools: readonly Tool[];
+  readonly putBlob: PutBlob;
+  /** Aborted with a Stopped: running tools are given up, others are not begun. */
+  readonly stop: AbortSignal;
+  /** Aborted with a Stopped: nothing is begun, what runs is waited for. */
+  readonly leaving: AbortSignal;
+  /** A person wrote meanwhile, and wants to be heard before more is done. */
+  readonly isSteered: () => boolean;
+  /** What is told to others of a result, in the same commit. */
+  readonly told: (result: ResultMessage) => readonly Change[];
+}
+
+/** `seq` is the entry that the calls stand in: with it a call has a name that no other has. */
+export async function runCalls(parts: CallParts, seq: number, calls: readonly ToolCall[]): Promise<void> {
+  const waiting = [...calls];
+  const runSome = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      if (parts.leaving.aborted) return;
+      await settle(parts, next, `${parts.held.row.transcript.id}:${seq}:${next.id}`);
+    }
+  };
+  const runners = Array.from({ length: Math.min(TOOLS_PARALLEL_MAX, calls.length) }, runSome);
+  const failed = (await Promise.allSettled(runners)).find((each) => each.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
+async function settle(parts: CallParts, call: ToolCall, name: string): Promise<void> {
+  const skipped = whyNot(parts);
+  const result = skipped === null ? await outcomeOf(parts, call, name) : refusal(skipped);
+  throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
+  await writeResult(parts, call, result);
+}
+
+function throwIfLeaving(stop: AbortSignal): void {
+  if (stop.reason instanceof Stopped && stop.reason.stop.kind === "leaving") throw stop.reason;
+}
+
+/** T3. */
+function whyNot({ stop, isSteered }: CallParts): string | null {
+  if (stop.aborted)
+    return `It was not run: ${stop.reason instanceof Stopped ? stop.reason.message : "the turn stopped"}.`;
+  return isSteered() ? "It was not run: a new message came in. Read it first." : null;
+}
+
+async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promise<Result> {
+  const tool = parts.tools.find((each) => each.name === call.name);
+  if (!tool) {
+    const names = parts.tools.map((each) => each.name).join(", ");
+    return refusal(
+      `There is no tool ${JSON.stringify(call.name.slice(0, 80))}. You have: ${names || "none"}.`,
+    );
+  }
+  const given = tool.input.safeParse(call.arguments);
+  if (!given.success) {
+    const wrong = `The arguments of ${tool.name} are wrong: ${problemsIn(given.error)}.`;
+    return refusal(`${wrong} Nothing was done; correct them and call again.`);
+  }
+  const { toolSeconds } = parts.agent.limits;
+  const late = new AbortController();
+  const callOff = alarm(parts.world, toolSeconds * 1_000, () =>
+    late.abort(new Error(`it took longer than ${toolSeconds} s and was given up`)),
+  );
+  const signal = AbortSignal.any([parts.stop, late.signal]);
+  const { row: session } = parts.held;
+  try {
+    const calling = { session, agent: parts.agent, cause: `cause:call:${name}`, signal };
+    return bounded(
+      await unlessAborted(
+        Promise.try(() => tool.run(given.data, calling)),
+        signal,
+      ),
+    );
+  } catch (error) {
+    return refusal(`${call.name} failed: ${wordsOf(error)}`);
+  } finally {
+    callOff();
+  }
+}
+
+/** T2. What the store refuses becomes the result; that the session is not ours any more does not. */
+async function writeResult(parts: CallParts, call: ToolCall, result: Result): Promise<void> {
+  const { held } = parts;
+  const message = await messageOf(parts, call, result);
+  const writing = (of: ResultMessage, changes: readonly Change[]): Promise<void> =>
+    held.commit({
+      entries: [{ type: "message", message: of }],
+      charge: { toolCalls: 1 },
+      others: [...changes, ...parts.told(of)],
+    });
+  const changes = result.changes ?? [];
+  try {
+    await writing(message, changes);
+  } catch (error) {
+    const isTools = error instanceof Fault && changes.length > 0 && REFUSALS.has(error.code);
+    if (!isTools) throw error;
+    await writing(await messageOf(parts, call, refusal(`${call.name} failed: ${wordsOf(error)}`)), []);
+  }
+}
+
+/** Codes that are about what a tool wanted, and not about whose session this is or whether the store goes on. */
+const REFUSALS = new Set([
+  "bad_input",
+  "not_found",
+  "exists",
+  "conflict",
+  "ended",
+  "mailbox_full",
+  "forbidden",
+]);
+
+async function messageOf(parts: CallParts, call: ToolCall, result: Result): Promise<ResultMessage> {
+  const content = typeof result.content === "string" ? [textBlock(result.content)] : [...result.content];
+  const message: ResultMessage = {
+    role: "toolResult",
+    toolCallId: call.id,
+    toolName: call.name,
+    content,
+    isError: result.isError === true,
+    ...(result.details === undefined ? {} : { details: result.details }),
+    timestamp: parts.world.nowMs(),
+  };
+  return (await spillMessage(message, parts.putBlob)) as ResultMessage;
+}
+
+function refusal(text: string): Result {
+  return { content: text, isError: true };
+}
+
+/** What a tool returned, as far as it can be kept. JavaScript returns anything: what is no result is the tool's error. */
+function bounded(output: Output): Result {
+  const result = typeof output === "string" ? { content: output } : output;
+  const content: unknown = result?.content;
+  if (typeof content === "string") return { ...result, content: cut(content) };
+  if (!Array.isArray(content)) throw new Error("it returned neither a text nor blocks of content");
+  jsonOf(result.details ?? null); // throws what JSON cannot say
+  let room = TOOL_OUTPUT_BYTES_MAX;
+  const blocks = (content as Block[]).map((block): Block => {
+    room -= jsonOf(block).length;
+    return room >= 0 ? block : textBlock("[left out: the result is longer than is kept]");
+  });
+  return { ...result, content: blocks };
+}
+
+function cut(text: string): string {
+  if (text.length <= TOOL_OUTPUT_BYTES_MAX) return text;
+  const left = text.length - TOOL_OUTPUT_BYTES_MAX;
+  return `${text.slice(0, TOOL_OUTPUT_BYTES_MAX)}\n[cut: ${left} more characters are not kept]`;
+}
+
+function textBlock(text: string): Block {
+  return { type: "text", text: text.toWellFormed() };
+}
+
+/** Of anything that was thrown, shortly. */
+function wordsOf(error: unknown): string {
+  if (error instanceof Fault) return `${error.message} (${error.code}: ${error.todo})`;
+  const text = error instanceof Error ? error.message : String(error);
+  return text.length > 2_000 ? `${text.slice(0, 2_000)} …` : text || "without a reason";
+}

@@ -1,0 +1,364 @@
+// Turn
+//
+// One turn of a session: letters in, answer out. Between the two, steps: the model is asked, and the tools that it calls
+// are run. Everything that happens is an entry before the next thing happens, so a turn that is cut off anywhere goes on
+// from its entries (where.ts).
+//
+//   Owns:      the order of what happens in a turn, its limits, and how it ends.
+//   Does not:  choose the letters (mail/batch.ts), ask (ask.ts), run tools (toolcalls.ts), decide what leaves (replies.ts).
+//
+// Invariants
+//   U1. Taking letters and writing them into the transcript are one commit.
+//   U2. What the model said is durable before anything that it asked for runs.
+//   U3. The last answer, the end of the turn, the state after it and everything that leaves because of it are one commit.
+//   U4. A turn begun ends once: done, or with the reason why not. Only a pause, and letting go of the session, leave it open.
+//   U5. A slot is held while a model is asked, and at no other time.
+
+import { Fault } from "../base/fault.ts";
+import type { World } from "../base/world.ts";
+import type { Agent, SessionConfig, Verbose } from "../config/config.ts";
+import type { Prompts } from "../config/prompt.ts";
+import type { Bus } from "../events/bus.ts";
+import { LEAVE_GRACE_MS, RESUMES_MAX } from "../limits.ts";
+import { steering } from "../mail/batch.ts";
+import type { Class, Mail, Mode, Route } from "../mail/letter.ts";
+import type { Mailbox } from "../mail/mailbox.ts";
+import type { Catalog } from "../models/catalog.ts";
+import type { Answer, Thinking } from "../models/model.ts";
+import { isOneShot } from "../routing/key.ts";
+import type { Slots } from "../scheduler/slots.ts";
+import type { Held } from "../sessions/held.ts";
+import type { Outcome, RunState, Usage } from "../sessions/session.ts";
+import type { Change, Store } from "../store/store.ts";
+import { allowed, type Tool } from "../tools/tool.ts";
+import type { BlobName, Block, Body } from "../transcript/entry.ts";
+import { alarm, type Answers } from "./answers.ts";
+import { askModel, type Asked } from "./ask.ts";
+import { classOf, entriesOf, rerouting, routesOf } from "./letters.ts";
+import { resultTold, sayTo, stepTold, wordsOf } from "./replies.ts";
+import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
+import { Stopped, type Stop } from "./stop.ts";
+import { settleLeft } from "./left.ts";
+import { runCalls, type CallParts } from "./toolcalls.ts";
+import type { OpenTurn, TurnEnded, TurnOutcome, TurnStarted, Unsettled } from "./where.ts";
+
+export interface TurnParts {
+  readonly world: World;
+  readonly bus: Bus;
+  readonly store: Pick<Store, "putBlob" | "readBlob">;
+  readonly slots: Pick<Slots, "take">;
+  readonly catalog: Catalog;
+  readonly prompts: Prompts;
+  readonly answers: Answers;
+  readonly tools: readonly Tool[];
+  readonly session: SessionConfig;
+  readonly channels: ReadonlySet<string>; // doors that answers can go through
+}
+
+type Reply = Extract<Answer, { kind: "reply" }>;
+
+/** The session a turn runs in. */
+export interface Place {
+  readonly held: Held;
+  readonly mailbox: Mailbox;
+  readonly agent: Agent;
+}
+
+/** How a turn ended, and what was said last. */
+interface Ending {
+  readonly outcome: TurnOutcome;
+  readonly reason: string | null; //         null: done
+  readonly entries: readonly Body[]; //      that come before the note of the end
+  readonly charge: Partial<Usage>;
+  readonly words: readonly Block[]; //       for those who wait for an answer
+}
+
+export class Turn {
+  readonly #parts: TurnParts;
+  readonly #held: Held;
+  readonly #mailbox: Mailbox;
+  readonly #agent: Agent;
+  readonly #tools: readonly Tool[];
+  readonly #stop = new AbortController(); //    what runs is given up; with a Stopped
+  readonly #leaving = new AbortController(); // what runs is waited for, but for the model; with a Stopped
+  readonly #either = AbortSignal.any([this.#stop.signal, this.#leaving.signal]);
+  readonly #fromMs: number;
+  #id: string;
+  #class: Class = "background";
+  #steps = 0;
+  #letters: string[] = [];
+  #routes: Route[] = [];
+  #hasSent = false;
+  /** What the model has said of the answer that it is giving; null: it is not being asked. */
+  #speaking: { readonly voice: Voice; readonly words: string[] } | null = null;
+
+  constructor(parts: TurnParts, { held, mailbox, agent }: Place) {
+    this.#parts = parts;
+    this.#held = held;
+    this.#mailbox = mailbox;
+    this.#agent = agent;
+    this.#tools = allowed(parts.tools, agent.tools);
+    this.#id = parts.world.newId();
+    this.#fromMs = parts.world.nowMs();
+  }
+
+  /** At once: what runs is given up. */
+  abort(stop: Stop): void {
+    this.#stop.abort(new Stopped(stop));
+  }
+
+  /** At the next safe point. A model that is being asked is asked again by whoever goes on with it. */
+  leave(): void {
+    const stop: Stop = { kind: "leaving", why: "the gateway stops" };
+    this.#leaving.abort(new Stopped(stop));
+    alarm(this.#parts.world, LEAVE_GRACE_MS, () => this.abort(stop));
+  }
+
+  /** There is something to be delivered. */
+  get hasSent(): boolean {
+    return this.#hasSent;
+  }
+
+  /** From letters to the end. */
+  async run(letters: readonly Mail[]): Promise<void> {
+    this.#class = classOf(letters);
+    const data: TurnStarted = { turn: this.#id, class: this.#class };
+    await this.#take(letters, [{ type: "custom", customType: "sessiond/turn-started", data }]);
+    await this.#toTheEnd(null);
+  }
+
+  /** From where its entries say it stopped. That it is gone on with is written down first: so it is known how often. */
+  async goOn(open: OpenTurn, why: string): Promise<void> {
+    this.#id = open.turn;
+    this.#class = open.class;
+    this.#steps = open.steps;
+    this.#letters = [...open.letters];
+    this.#routes = [...open.routes];
+    if (open.resumes >= RESUMES_MAX) {
+      const reason = `it was begun again ${open.resumes} times at the same place, and each time the process died`;
+      const words = failureWords(reason);
+      return await this.#end({ outcome: "interrupted", reason, entries: [], charge: {}, words });
+    }
+    const note: Body = {
+      type: "custom",
+      customType: "sessiond/turn-resumed",
+      data: { turn: open.turn, why },
+    };
+    await this.#held.commit({ entries: [note], state: this.#running() });
+    await this.#toTheEnd(open.unsettled);
+  }
+
+  async #toTheEnd(unsettled: Unsettled | null): Promise<void> {
+    const { turnSeconds } = this.#agent.limits;
+    const callOff = alarm(this.#parts.world, turnSeconds * 1_000, () =>
+      this.abort({ kind: "timeout", why: `the turn took longer than ${turnSeconds} s` }),
+    );
+    try {
+      if (unsettled !== null) {
+        await this.#safePoint(); // who was killed meanwhile runs nothing more
+        await settleLeft(this.#callParts(unsettled.seq), unsettled, this.#parts.store);
+      }
+      while (!(await this.#step()));
+    } catch (error) {
+      if (error instanceof Stopped) return await this.#stopped(error.stop);
+      // The configuration names a model that is not there, or a prompt that cannot be read.
+      if (!(error instanceof Fault) || error.code !== "bad_input") throw error;
+      const words = failureWords(error.message);
+      await this.#end({ outcome: "failed", reason: error.message, entries: [], charge: {}, words });
+    } finally {
+      callOff();
+    }
+  }
+
+  /** True: it was the last one. */
+  async #step(): Promise<boolean> {
+    await this.#safePoint();
+    const urgent = steering(await this.#mailbox.waiting(), this.#usualMode());
+    if (urgent.length > 0) await this.#take(urgent, []);
+    const voice = this.#voiceNow();
+    const { answer, modelMs } = await this.#ask(voice);
+    if (answer.kind === "reply") return await this.#hear(voice, answer, modelMs);
+    await this.#end({
+      outcome: answer.why === "overflow" ? "overflow" : "failed",
+      reason: answer.message,
+      entries: await this.#spoken(voice, { content: [], stopReason: "error", errorMessage: answer.message }),
+      charge: { modelMs },
+      words: failureWords(answer.message),
+    });
+    return true;
+  }
+
+  /** Between steps, never inside one, a turn sees what others want of it. */
+  async #safePoint(): Promise<void> {
+    this.#either.throwIfAborted();
+    const { signal } = await this.#held.look();
+    if (signal === "kill") throw new Stopped({ kind: "killed", why: "the session was killed" });
+    if (signal === "pause") throw new Stopped({ kind: "paused", why: "the session was paused" });
+    const { stepsPerTurn } = this.#agent.limits;
+    if (this.#steps >= stepsPerTurn)
+      throw new Stopped({ kind: "limit", why: `the turn took ${stepsPerTurn} steps, as many as it may` });
+  }
+
+  /** U1. */
+  async #take(letters: readonly Mail[], notes: readonly Body[]): Promise<void> {
+    const { row } = this.#held;
+    const ids = letters.map(({ id }) => id);
+    const said = await entriesOf(letters, this.#parts.world.nowMs(), this.#putBlob);
+    this.#letters.push(...ids);
+    this.#routes.push(...routesOf(row, letters));
+    await this.#held.commit({
+      take: ids,
+      entries: [...notes, ...said],
+      ...rerouting(row, letters),
+      state: this.#running(),
+    });
+    this.#mailbox.remove(ids);
+  }
+
+  /** The settings of the session, or else of its agent. bad_input: there is no such model. */
+  #voiceNow(): Voice {
+    const { settings } = this.#held.row;
+    return {
+      model: this.#parts.catalog.find(settings.model ?? this.#agent.model),
+      thinking: (settings.thinking ?? this.#agent.thinking) as Thinking,
+    };
+  }
+
+  async #ask(voice: Voice): Promise<Asked> {
+    this.#speaking = { voice, words: [] };
+    const asked = await askModel(
+      this.#parts,
+      {
+        voice,
+        held: this.#held,
+        agent: this.#agent,
+        tools: this.#tools,
+        turn: this.#id,
+        step: this.#steps + 1,
+        class: this.#class,
+        signal: this.#either,
+      },
+      this.#speaking.words,
+    );
+    this.#speaking = null;
+    return asked;
+  }
+
+  /** U2, U3. True: the model asks for nothing more. */
+  async #hear(voice: Voice, reply: Reply, modelMs: number): Promise<boolean> {
+    const content = named(reply.content, this.#held.row.transcript.lastSeq);
+    const { usage, stopReason } = reply;
+    const entries = await this.#spoken(voice, { content, usage, stopReason });
+    const { cost, ...tokens } = usage;
+    const charge = { ...tokens, cost: cost?.total ?? 0, steps: 1, modelMs };
+    this.#steps += 1;
+    const calls = content.filter((block) => block.type === "toolCall");
+    if (calls.length === 0) {
+      await this.#end({ outcome: "done", reason: null, entries, charge, words: wordsOf(content) });
+      return true;
+    }
+    const told = this.#say(`step-${this.#steps}`, stepTold(this.#verbose(), content));
+    await this.#held.commit({ entries, charge, others: told, state: this.#running() });
+    const { lastSeq } = this.#held.row.transcript;
+    await runCalls(this.#callParts(lastSeq), lastSeq, calls);
+    return false;
+  }
+
+  #spoken(voice: Voice, said: Partial<Said> & Pick<Said, "content" | "stopReason">): Promise<Body[]> {
+    const timestamp = this.#parts.world.nowMs();
+    return spoken(this.#held, voice, { usage: NO_TOKENS_TOLD, timestamp, ...said }, this.#putBlob);
+  }
+
+  #callParts(seq: number): CallParts {
+    return {
+      world: this.#parts.world,
+      held: this.#held,
+      agent: this.#agent,
+      tools: this.#tools,
+      putBlob: this.#putBlob,
+      stop: this.#stop.signal,
+      leaving: this.#leaving.signal,
+      isSteered: () => steering(this.#mailbox.known, this.#usualMode()).length > 0,
+      told: (result) => this.#say(`result-${seq}-${result.toolCallId}`, resultTold(this.#verbose(), result)),
+    };
+  }
+
+  /** U4. */
+  async #stopped(stop: Stop): Promise<void> {
+    if (stop.kind === "leaving") return;
+    if (stop.kind === "paused") {
+      const sinceMs = this.#parts.world.nowMs();
+      return await this.#held.commit({ state: { kind: "paused", sinceMs } });
+    }
+    const text = this.#speaking?.words.join("") ?? "";
+    // What it had said is kept, marked as not finished: people saw it, and the model should know.
+    const entries =
+      this.#speaking === null || text.trim() === ""
+        ? []
+        : await this.#spoken(this.#speaking.voice, {
+            content: [{ type: "text", text }],
+            stopReason: "aborted",
+          });
+    const words = stop.kind === "aborted" ? [] : failureWords(stop.why);
+    await this.#end({ outcome: stop.kind, reason: stop.why, entries, charge: {}, words });
+  }
+
+  /** U3. */
+  async #end({ outcome, reason, entries, charge, words }: Ending): Promise<void> {
+    const wallMs = this.#parts.world.nowMs() - this.#fromMs;
+    const data: TurnEnded = { turn: this.#id, outcome, reason, steps: this.#steps };
+    await this.#held.commit({
+      entries: [...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
+      charge: { ...charge, wallMs },
+      others: this.#say("answer", words),
+      state: this.#after(outcome, reason),
+    });
+    const text = words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+    const { lastSeq: seq } = this.#held.row.transcript;
+    this.#parts.answers.tell(this.#letters, { outcome, reason, text, seq });
+  }
+
+  #after(outcome: TurnOutcome, reason: string | null): RunState {
+    if (outcome !== "killed" && !isOneShot(this.#held.key)) return { kind: "idle" };
+    return { kind: "ended", atMs: this.#parts.world.nowMs(), outcome: ENDS[outcome], reason };
+  }
+
+  #say(what: string, content: readonly Block[]): Change[] {
+    const { row: session } = this.#held;
+    const { channels, session: config } = this.#parts;
+    const out = { session, channels, policy: config.sendPolicy, routes: this.#routes };
+    const changes = sayTo(out, `${session.transcript.id}:${this.#id}:${what}`, content);
+    this.#hasSent ||= changes.some((change) => change.do === "send");
+    return changes;
+  }
+
+  #running(): RunState {
+    return { kind: "running", sinceMs: this.#fromMs, turn: this.#id, step: this.#steps + 1 };
+  }
+
+  #usualMode(): Mode | null {
+    return (this.#held.row.settings.queueMode as Mode | null) ?? this.#agent.queueMode;
+  }
+
+  #verbose(): Verbose {
+    return (this.#held.row.settings.verbose as Verbose | null) ?? this.#agent.verbose;
+  }
+
+  readonly #putBlob = (bytes: Uint8Array): Promise<BlobName> => this.#parts.store.putBlob(bytes);
+}
+
+/** How a session ends whose only turn ended so. */
+const ENDS: Readonly<Record<TurnOutcome, Outcome>> = {
+  done: "done",
+  failed: "failed",
+  overflow: "failed",
+  aborted: "killed",
+  killed: "killed",
+  timeout: "timeout",
+  limit: "limit",
+  interrupted: "interrupted",
+};
+
+function failureWords(reason: string): Block[] {
+  return [{ type: "text", text: `This turn ended without an answer: ${reason}` }];
+}

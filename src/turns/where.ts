@@ -1,0 +1,89 @@
+// Where a turn stands, read from its entries: nothing else is needed to go on with it after a crash, a pause or a restart.
+
+import type { Class, Route } from "../mail/letter.ts";
+import type { Block, Entry } from "../transcript/entry.ts";
+
+export type ToolCall = Extract<Block, { type: "toolCall" }>;
+
+/** What the entry says that begins a turn, and the one that ends it. */
+export interface TurnStarted {
+  readonly turn: string;
+  readonly class: Class;
+}
+
+export interface TurnEnded {
+  readonly turn: string;
+  readonly outcome: TurnOutcome;
+  readonly reason: string | null;
+  readonly steps: number;
+}
+
+export type TurnOutcome =
+  | "done"
+  | "failed" //      the model or its configuration; the reason says which
+  | "overflow" //    the context is larger than the model's window
+  | "aborted" //     by a person, or by a letter that interrupts
+  | "killed"
+  | "timeout"
+  | "limit" //       of steps
+  | "interrupted"; // by a process that died, again and again at the same place
+
+/** A turn that began and has not ended. */
+export interface OpenTurn {
+  readonly turn: string;
+  readonly class: Class;
+  readonly steps: number; //            model calls that were answered
+  readonly resumes: number; //          times in a row that it was gone on with and nothing came of it
+  readonly letters: readonly string[]; // ids of those it has taken
+  readonly routes: readonly Route[]; // where the answer goes
+  readonly unsettled: Unsettled | null; // null: every call of the last step has a result
+}
+
+/** Calls that have no result, and the entry they stand in. */
+export interface Unsettled {
+  readonly seq: number;
+  readonly calls: readonly ToolCall[];
+}
+
+/** Null: no turn is open. */
+export function openTurn(entries: readonly Entry[]): OpenTurn | null {
+  const at = entries.findLastIndex((entry) => isNote(entry, "turn-started") || isNote(entry, "turn-ended"));
+  const start = entries[at];
+  if (start?.type !== "custom" || !isNote(start, "turn-started")) return null;
+  const since = entries.slice(at + 1);
+  const { turn, class: of } = start.data as TurnStarted;
+  const lastWorth = since.findLastIndex((entry) => !isNote(entry, "turn-resumed"));
+  return {
+    turn,
+    class: of,
+    steps: since.filter(isAnswer).length,
+    resumes: since.length - 1 - lastWorth,
+    letters: since.flatMap((entry) => (entry.type === "message" && entry.mailId ? [entry.mailId] : [])),
+    routes: since.flatMap((entry) => (entry.type === "message" && entry.replyTo ? [entry.replyTo] : [])),
+    unsettled: unsettledIn(since),
+  };
+}
+
+export function isNote(entry: Entry, what: string): boolean {
+  return entry.type === "custom" && entry.customType === `sessiond/${what}`;
+}
+
+function isAnswer(entry: Entry): boolean {
+  return entry.type === "message" && entry.message.role === "assistant";
+}
+
+function unsettledIn(entries: readonly Entry[]): Unsettled | null {
+  const at = entries.findLastIndex(isAnswer);
+  const answer = entries[at];
+  if (answer?.type !== "message" || answer.message.role !== "assistant") return null;
+  const settled = new Set(
+    entries
+      .slice(at + 1)
+      .flatMap((entry) =>
+        entry.type === "message" && entry.message.role === "toolResult" ? [entry.message.toolCallId] : [],
+      ),
+  );
+  const calls = answer.message.content.filter((block) => block.type === "toolCall");
+  const left = calls.filter(({ id }) => !settled.has(id));
+  return left.length === 0 ? null : { seq: answer.seq, calls: left };
+}
