@@ -19,6 +19,7 @@ import { Scratch } from "./scratch.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { captionOf, summaryOf, tableOf } from "./table.ts";
+import { turns } from "./turns.ts";
 
 /** In this order: history goes on with the session that resume has looked at, and start with the homes of lists. */
 const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
@@ -31,6 +32,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   history,
   lists,
   start,
+  turns,
 };
 
 const { values } = parseArgs({

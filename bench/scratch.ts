@@ -48,9 +48,9 @@ export class Scratch {
   }
 
   /** A process of its own. It can be spoken to; what it prints goes to standard error. */
-  start(script: URL, values: readonly string[]): ChildProcess {
+  start(script: URL, values: readonly string[], flags: readonly string[] = []): ChildProcess {
     const child = fork(script, values, {
-      execArgv: ["--expose-gc"],
+      execArgv: ["--expose-gc", ...flags],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     this.#children.add(child);

@@ -1,7 +1,7 @@
 // The library's public face. What is not named here is nobody's to rely on.
 
 export { open, type Parts } from "./main.ts";
-export type { Reply, Sessions } from "./calls/library.ts";
+export type { Sessions } from "./calls/library.ts";
 export { calls, type CallName } from "./calls/table.ts";
 export type { Input, Output } from "./calls/door.ts";
 export { configSchema, loadConfig } from "./config/load.ts";
@@ -10,7 +10,7 @@ export type { Event } from "./events/bus.ts";
 export { CutOff } from "./events/follow.ts";
 export type { Deliver } from "./mail/outbox.ts";
 export type { Answer, Delta, Model, Request, Thinking, ToolForm } from "./models/model.ts";
-export type { Calling, Result, Tool } from "./tools/tool.ts";
+export { tool, type Calling, type Result, type Tool } from "./tools/tool.ts";
 export type { Envelope, Origin } from "./routing/route.ts";
 export { Fault, type FaultCode } from "./base/fault.ts";
 export { openLog, type Log } from "./base/log.ts";

@@ -142,6 +142,9 @@ export const PINS_MAX = 32;
 /** Entries of a chat that a thread of it starts with. */
 export const THREAD_START_ENTRIES_MAX = 40;
 
+/** Characters of an answer that leave a session. Escaped, each may take six bytes in a letter. */
+export const OUTWARD_CHARS_MAX = 100_000;
+
 /** Times that a door is tried with an answer, and the pause before the second; doubled each time. */
 export const DELIVERY_TRIES_MAX = 8;
 export const DELIVERY_RETRY_MS = 1_000;
@@ -149,10 +152,18 @@ export const DELIVERY_RETRY_MS = 1_000;
 /** Entries looked at, from the end, for the answer to a letter. */
 export const ANSWER_LOOKBACK_ENTRIES = 2_000;
 
-/** Characters of one entry, and of one page, that a history tells. A page is read by models: it must fit a context. */
+/** Characters of one entry that a history tells. */
 export const HISTORY_ENTRY_CHARS_MAX = 4_000;
-export const HISTORY_CHARS_MAX = 80_000;
 
+/** Bytes of a page of history: of one for people, and of one that is the result of a tool and must stay whole in it. */
+export const HISTORY_BYTES_MAX = 256 * 1024;
+export const HISTORY_BYTES_MAX_OF_TOOL = 12 * 1024;
+
+/** Sessions in a list that is the result of a tool, for the same reason. */
+export const LISTED_MAX_OF_TOOL = 25;
+
+assert(HISTORY_BYTES_MAX_OF_TOOL < RESULT_BYTES_MAX, "a page that a tool returns is not cut");
+assert(OUTWARD_CHARS_MAX * 6 < LETTER_BYTES_MAX, "what leaves fits a letter, however it is escaped");
 assert(LEASE_RENEWED_MS * 3 < LEASE_MS, "a renewal may fail twice");
 assert(LETTER_BYTES_MAX <= MAILBOX_KEPT_BYTES, "the largest letter can be kept");
 assert(RESULT_BYTES_MAX <= BLOCK_BYTES_MAX, "a tool result is a block too");

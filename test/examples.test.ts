@@ -24,7 +24,13 @@ function programIn(page: string): string {
 
 /** What each page's program prints. */
 const PAGES: Readonly<Record<string, readonly RegExp[]>> = {
-  "README.md": [/type: 'message'/, /content: 'hello'/],
+  "README.md": [/^done Rehearsal .*\nentry 1\nentry 2\nentry 3\nentry 4\n$/],
+  "docs/library.md": [
+    /^done Rehearsal \(a scripted stand-in, no real model\): you said "Good morning"\.\ntrue true\ndone\n/,
+    /agent:main:direct:user123\nHi, I'm working on Project X\. telegram user123\n5 true\n42\n/,
+    /Morning rehearsal\/large session\nagent:main:direct:user123 agent:main:main\nuser assistant\n4 true 200000\n/,
+    /bad_input: .*Did you mean "agent:main:main"\?\nnot_found: agent "nobody" is not configured.*\nbad_input: /,
+  ],
   "docs/store.md": [
     /^message\nmessage\nWhich roses like shade\?\ntrue\n/,
     /'agent:main:telegram:direct:ada'/,
@@ -46,7 +52,7 @@ describe("the examples", () => {
     mkdirSync(installed, { recursive: true });
     execFileSync(TSC, ["-p", "tsconfig.build.json", "--outDir", join(installed, "dist")]);
     copyFileSync("package.json", join(installed, "package.json"));
-    for (const name of ["pino", "@types"])
+    for (const name of ["json5", "pino", "zod", "@types"])
       symlinkSync(resolve("node_modules", name), join(folder, "node_modules", name));
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(STRICT));

@@ -2,12 +2,14 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { parseKey } from "../routing/key.ts";
+import { LISTED_MAX_OF_TOOL } from "../limits.ts";
+import { parseKey, type SessionKey } from "../routing/key.ts";
 import type { SessionQuery } from "../store/store.ts";
 import { alarm, answerIn } from "../turns/answers.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { named, reached, sees, visibilityOf } from "./reach.ts";
 import type * as shape from "./schemas.ts";
+import { send } from "./send.ts";
 import { setting } from "./setting.ts";
 import { rowOf, statusOf } from "./views.ts";
 
@@ -17,27 +19,60 @@ const WAIT_MS = 60 * 60 * 1_000;
 export async function wait(
   system: System,
   caller: Caller,
-  input: z.output<typeof shape.waitInput>,
+  { sessionKey, id, timeoutMs }: z.output<typeof shape.waitInput>,
   signal: AbortSignal,
-): Promise<Done<z.input<typeof shape.answered>>> {
-  const { transcript } = await reached(system, caller, parseKey(input.sessionKey));
-  const { id, timeoutMs = WAIT_MS } = input;
+): Promise<Done<Answered>> {
+  const { key } = await reached(system, caller, parseKey(sessionKey));
+  // Asked for before the transcript is looked at, so that an end in between is not overlooked.
+  const coming = awaited(system, { id, timeoutMs }, signal);
+  return just((await answerThere(system, key, id)) ?? (await coming()));
+}
+
+/** A letter that is new cannot have been answered before: so its transcript need not be looked at. */
+export async function ask(
+  system: System,
+  caller: Caller,
+  { timeoutMs, ...message }: z.output<typeof shape.askInput>,
+  signal: AbortSignal,
+): Promise<Done<z.input<typeof shape.asked>>> {
+  const { changes, output, id } = await send(system, caller, message);
+  const coming = awaited(system, { id, timeoutMs }, signal);
+  return {
+    changes,
+    output: async (receipt) => {
+      const sent = await output(receipt);
+      const there = sent.repeated ? await answerThere(system, parseKey(sent.sessionKey), id) : null;
+      const { seq: endSeq, ...answered } = there ?? (await coming());
+      return { ...sent, ...answered, endSeq };
+    },
+  };
+}
+
+type Answered = z.input<typeof shape.answered>;
+
+async function answerThere(system: System, key: SessionKey, id: string): Promise<Answered | null> {
+  const session = await system.store.session(key);
+  return session && (await answerIn(system.store.entries(session.transcript.id, { before: null }), id));
+}
+
+/** Waits from now on, whether or not somebody asks for what comes of it. */
+function awaited(
+  system: System,
+  { id, timeoutMs = WAIT_MS }: { readonly id: string; readonly timeoutMs: number | undefined },
+  signal: AbortSignal,
+): () => Promise<Answered> {
   const late = new AbortController();
   const callOff = alarm(system.world, timeoutMs, () => late.abort());
-  // Asked for before the transcript is looked at, so that an end in between is not overlooked.
-  const coming = system.answers.wait(id, AbortSignal.any([signal, late.signal]));
-  coming.catch(() => {}); // When the transcript has it, nobody waits for this one.
-  try {
-    return just(
-      (await answerIn(system.store.entries(transcript.id, { before: null }), id)) ?? (await coming),
-    );
-  } catch (error) {
-    if (!late.signal.aborted) throw error;
-    return just({ outcome: "unanswered", reason: `no answer within ${timeoutMs} ms`, text: "", seq: null });
-  } finally {
-    callOff();
-    late.abort();
-  }
+  const coming = system.answers.wait(id, AbortSignal.any([signal, late.signal])).finally(callOff);
+  coming.catch(() => {}); // Nobody may ask.
+  return async () => {
+    try {
+      return await coming;
+    } catch (error) {
+      if (!late.signal.aborted) throw error;
+      return { outcome: "unanswered", reason: `no answer within ${timeoutMs} ms`, text: "", seq: null };
+    }
+  };
 }
 
 export async function abort(
@@ -69,10 +104,12 @@ export async function list(
   caller: Caller,
   input: z.output<typeof shape.listInput>,
 ): Promise<Done<z.input<typeof shape.listed>>> {
-  const { parent, title, cursor = null, limit = 50, ...same } = input;
+  const { parent, title, cursor = null, ...same } = input;
+  const most = caller.kind === "agent" ? LISTED_MAX_OF_TOOL : Infinity;
+  const limit = Math.min(input.limit ?? 50, most);
   const asked: Record<string, unknown> = { ...same, parent: parent && parseKey(parent), titlePrefix: title };
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const query: SessionQuery = { cursor, limit, ...Object.fromEntries(given) };
+  const query: SessionQuery = { ...Object.fromEntries(given), cursor, limit };
   const page = await system.store.sessions(withinReach(caller, query));
   const seen = page.rows.filter((session) => sees(caller, session));
   return just({ sessions: seen.map((session) => rowOf(system, session)), next: page.next });

@@ -44,10 +44,10 @@ export interface System {
   readonly answers: Answers;
 }
 
-/** What a call comes to. `receipt` is null when it will be committed together with something else. */
+/** What a call comes to. `receipt` is null when nothing was committed, or will be together with something else. */
 export interface Done<Out> {
   readonly changes: readonly Change[];
-  readonly output: (receipt: Receipt | null) => Out;
+  readonly output: (receipt: Receipt | null) => Out | Promise<Out>;
 }
 
 export interface Call<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z.ZodType> {
@@ -60,6 +60,7 @@ export interface Call<In extends z.ZodType = z.ZodType, Out extends z.ZodType = 
   readonly output: Out;
   /** True: calling it twice does what calling it once does. */
   readonly idempotent: boolean;
+  /** The signal is aborted when nobody waits for the output any more, at the latest when there is one. */
   readonly run: (
     system: System,
     caller: Caller,

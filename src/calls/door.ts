@@ -29,9 +29,15 @@ export class Door {
   ): Promise<Output<Name>> {
     const { run, who, ...row }: Call = rowOf(name);
     if (who === "agent") throw new Fault("forbidden", `${name} is for agents`);
-    const done = await run(this.#system, caller, checked(name, row.input, input), signal);
-    const receipt = done.changes.length === 0 ? null : await this.#commit(done.changes);
-    return done.output(receipt) as Output<Name>;
+    const over = new AbortController();
+    try {
+      const given = checked(name, row.input, input);
+      const done = await run(this.#system, caller, given, AbortSignal.any([signal, over.signal]));
+      const receipt = done.changes.length === 0 ? null : await this.#commit(done.changes);
+      return (await done.output(receipt)) as Output<Name>;
+    } finally {
+      over.abort();
+    }
   }
 }
 
@@ -66,7 +72,7 @@ export function toolsOf(system: () => System): readonly Tool[] {
       run: async (given, { session, agent, cause, signal }) => {
         const caller: Caller = { kind: "agent", session, agent, tool, cause };
         const { changes, output } = await run(system(), caller, given, signal);
-        return { content: JSON.stringify(output(null), null, 1), changes };
+        return { content: JSON.stringify(await output(null)), changes };
       },
     };
     return [made];

@@ -10,9 +10,6 @@ import type { CallName } from "./table.ts";
 
 type Rest<Name extends CallName, Given extends string> = Omit<Input<Name>, Given>;
 
-/** What became of a message, and where it was said. */
-export type Reply = Output<"send"> & Omit<Output<"wait">, "seq"> & { readonly endSeq: number | null };
-
 export class Sessions {
   readonly #system: System;
   readonly #door: Door;
@@ -47,15 +44,12 @@ export class Sessions {
   }
 
   /** Sends, and waits until the turn that took the message has ended. */
-  async ask(
+  ask(
     sessionKey: string,
     message: string,
-    more: Rest<"send", "sessionKey" | "message"> & { readonly timeoutMs?: number } = {},
-  ): Promise<Reply> {
-    const { timeoutMs, ...rest } = more;
-    const sent = await this.send(sessionKey, message, rest);
-    const { seq: endSeq, ...answered } = await this.wait(sent.sessionKey, sent.id, timeoutMs);
-    return { ...sent, ...answered, endSeq };
+    more: Rest<"ask", "sessionKey" | "message"> = {},
+  ): Promise<Output<"ask">> {
+    return this.call("ask", { sessionKey, message, ...more });
   }
 
   wait(sessionKey: string, id: string, timeoutMs?: number): Promise<Output<"wait">> {

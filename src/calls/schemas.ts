@@ -82,10 +82,12 @@ export const sent = z.strictObject({
   seq: z.int().describe("The last entry before it: follow the session from here."),
 });
 
+const timeoutMs = z.int().min(0).max(86_400_000).optional().describe("How long to wait (default: an hour).");
+
 export const waitInput = z.strictObject({
   sessionKey,
   id: z.string().describe("The id that sending it gave."),
-  timeoutMs: z.int().min(0).max(86_400_000).optional().describe("How long to wait (default: an hour)."),
+  timeoutMs,
 });
 
 export const answered = z.strictObject({
@@ -104,6 +106,9 @@ export const answered = z.strictObject({
   text: z.string(),
   seq: z.int().nullable(),
 });
+
+export const askInput = sendInput.omit({ reply: true }).extend({ timeoutMs });
+export const asked = sent.extend({ ...answered.shape, seq: sent.shape.seq, endSeq: answered.shape.seq });
 
 export const oneSession = z.strictObject({ sessionKey });
 

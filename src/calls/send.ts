@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { IMAGE_BYTES_MAX, THREAD_START_ENTRIES_MAX } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
-import { describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
+import { chatOf, describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Block, Entry } from "../transcript/entry.ts";
@@ -14,6 +14,9 @@ import { configured, reached } from "./reach.ts";
 import type { receiveInput, sendInput, sent } from "./schemas.ts";
 
 type Sent = z.input<typeof sent>;
+
+/** What sending comes to, and the letter's id: whoever waits for the answer has to know it before it is committed. */
+type Sending = Done<Sent> & { readonly id: string };
 
 /** Sessions that a message opens. Sub-agents are spawned, and runs of cron jobs are the clock's. */
 const OPENED_BY_MESSAGE: ReadonlySet<KeyKind> = new Set([
@@ -30,7 +33,7 @@ export async function send(
   system: System,
   caller: Caller,
   input: z.output<typeof sendInput>,
-): Promise<Done<Sent>> {
+): Promise<Sending> {
   const key = parseKey(input.sessionKey);
   const content = await contentOf(system, input);
   if (caller.kind === "agent") return await sendFromSession(system, caller, { key, content, input });
@@ -44,7 +47,7 @@ export async function send(
     replyTo: null,
     origin: null,
   };
-  return await posting(system, { key, base: null }, letter);
+  return await posting(system, key, letter);
 }
 
 /** From one session to another that it may see. The answer comes back as a letter, unless it is not wanted. */
@@ -56,7 +59,7 @@ async function sendFromSession(
     readonly content: readonly Block[];
     readonly input: z.output<typeof sendInput>;
   },
-): Promise<Done<Sent>> {
+): Promise<Sending> {
   const source = caller.session.key;
   if (of.key === source) throw new Fault("bad_input", "a session does not send to itself; just go on");
   const target = await reached(system, caller, of.key);
@@ -71,14 +74,14 @@ async function sendFromSession(
   };
   const { lastSeq: seq } = target.transcript;
   const output = (): Sent => ({ sessionKey: of.key, id: letter.id, repeated: false, seq });
-  return { changes: [{ do: "post", to: [of.key], letter }], output };
+  return { id: letter.id, changes: [{ do: "post", to: [of.key], letter }], output };
 }
 
 export async function receive(
   system: System,
   caller: Caller,
   input: z.output<typeof receiveInput>,
-): Promise<Done<Sent>> {
+): Promise<Sending> {
   const { message: _message, images: _images, mode, id, ...envelope } = input;
   const agent = parseAgent(input.agent);
   configured(system, agent);
@@ -91,20 +94,16 @@ export async function receive(
     class: "interactive",
     mode: mode ?? null,
     content: await contentOf(system, input),
-    replyTo: routed.replyTo,
+    replyTo: input.channel === "" ? null : routed.replyTo, // what came through no channel is read where it is
     origin: routed.origin,
   };
-  return await posting(system, routed, letter);
+  return await posting(system, routed.key, letter);
 }
 
 /** The session is there, or it is opened in the same commit. */
-async function posting(
-  system: System,
-  { key, base }: { readonly key: SessionKey; readonly base: SessionKey | null },
-  letter: Letter,
-): Promise<Done<Sent>> {
+async function posting(system: System, key: SessionKey, letter: Letter): Promise<Sending> {
   const session = system.lanes.worker(key)?.session ?? (await system.store.session(key));
-  const opened = session === null ? [await opening(system, key, base)] : [];
+  const opened = session === null ? [await opening(system, key)] : [];
   const output = (receipt: Receipt | null): Sent => ({
     sessionKey: receipt?.posts[0]?.to ?? key,
     id: letter.id,
@@ -112,10 +111,11 @@ async function posting(
     // Read before it was posted, so whoever follows from here sees the message itself.
     seq: session?.transcript.lastSeq ?? receipt?.seqs[key] ?? 0,
   });
-  return { changes: [...opened, { do: "post", to: [key], letter }], output };
+  return { id: letter.id, changes: [...opened, { do: "post", to: [key], letter }], output };
 }
 
-async function opening(system: System, key: SessionKey, base: SessionKey | null): Promise<Change> {
+async function opening(system: System, key: SessionKey): Promise<Change> {
+  const base = chatOf(key);
   const { kind, agent } = describeKey(key);
   if (!OPENED_BY_MESSAGE.has(kind))
     throw new Fault("not_found", `there is no session ${key}, and a message opens none of kind ${kind}`);

@@ -1,8 +1,9 @@
 // The table of calls: everything that can be asked of sessiond, on one screen. Adding a call is adding a line here; every
 // door is made from this table.
 
+import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "../limits.ts";
 import { parseKey } from "../routing/key.ts";
-import { abort, list, status, wait } from "./asking.ts";
+import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
 import { named, reached } from "./reach.ts";
 import * as shape from "./schemas.ts";
@@ -20,6 +21,16 @@ export const calls = {
     output: shape.sent,
     idempotent: false, // with an id of the sender's it is
     run: send,
+  }),
+  ask: call({
+    about:
+      "Sends a message to a session and waits until the turn that took it has ended: how, and with which answer.",
+    who: "person",
+    tool: null,
+    input: shape.askInput,
+    output: shape.asked,
+    idempotent: false,
+    run: ask,
   }),
   receive: call({
     about:
@@ -96,7 +107,8 @@ export const calls = {
     idempotent: true,
     run: async (system, caller, { sessionKey, before = null, limit = 50 }) => {
       const session = await reached(system, caller, named(caller, sessionKey));
-      return just(await historyOf(system, session, { before, limit }));
+      const bytes = caller.kind === "agent" ? HISTORY_BYTES_MAX_OF_TOOL : HISTORY_BYTES_MAX;
+      return just(await historyOf(system, session, { before, limit, bytes }));
     },
   }),
   set: call({

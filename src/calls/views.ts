@@ -1,11 +1,11 @@
 // Sessions as people and models are shown them: made from rows, entries, and what this process knows of what runs now.
 
 import type { z } from "zod";
-import type { Agent } from "../config/config.ts";
-import { HISTORY_CHARS_MAX, HISTORY_ENTRY_CHARS_MAX, PAGE_ROWS_MAX } from "../limits.ts";
+import { HISTORY_ENTRY_CHARS_MAX, PAGE_ROWS_MAX } from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import type { AgentId } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
+import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
@@ -41,17 +41,19 @@ function stateNow(system: System, { key, state }: Session): RunState["kind"] {
 
 /** The model in force. One that is not known any more is shown as it was named: the next turn will say so. */
 function modelOf(system: System, session: Session): { readonly id: string; readonly windowTokens: number } {
-  const name = session.settings.model ?? agentOf(system, session)?.model ?? "";
+  const name = nowOf(system, session)?.model ?? session.settings.model ?? "";
   return system.catalog.get(name) ?? { id: name, windowTokens: 0 };
 }
 
-function agentOf(system: System, session: Session): Agent | null {
-  return system.config.agents.get(session.agent as AgentId) ?? null;
+/** Null: its agent is not configured any more. */
+function nowOf(system: System, session: Session): InForce | null {
+  const agent = system.config.agents.get(session.agent as AgentId);
+  return agent ? inForce(session, agent) : null;
 }
 
 export async function statusOf(system: System, session: Session): Promise<z.input<typeof status>> {
   const { store, world } = system;
-  const agent = agentOf(system, session);
+  const now = nowOf(system, session);
   const { settings } = session;
   const [tokens, mail] = await Promise.all([
     contextTokens(system, session),
@@ -63,9 +65,9 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     time: iso(nowMs),
     localTime: new Date(nowMs).toLocaleString("en-GB", { dateStyle: "full", timeStyle: "long" }),
     why: whyOf(system, session, mail.rows.length),
-    modelFrom: settings.model === null ? "agent" : "session",
-    thinking: settings.thinking ?? agent?.thinking ?? "off",
-    verbose: settings.verbose ?? agent?.verbose ?? "off",
+    modelFrom: now?.modelFrom ?? "agent",
+    thinking: now?.thinking ?? "off",
+    verbose: now?.verbose ?? "off",
     context: { tokens, window: modelOf(system, session).windowTokens },
     usage: { ...session.usage },
     tree: { ...(session.tree ?? session.usage) },
@@ -117,19 +119,27 @@ async function contextTokens(system: System, session: Session): Promise<number> 
 export async function historyOf(
   system: System,
   session: Session,
-  { before, limit }: { readonly before: number | null; readonly limit: number },
+  {
+    before,
+    limit,
+    bytes,
+  }: { readonly before: number | null; readonly limit: number; readonly bytes: number },
 ): Promise<z.input<typeof history>> {
   const entries: Told[] = [];
-  let room = HISTORY_CHARS_MAX;
+  let room = bytes;
   let next: number | null = null;
   for await (const entry of system.store.entries(session.transcript.id, { before })) {
-    if (entries.length >= limit || room <= 0) {
+    if (entries.length >= limit) {
       next = entries.at(-1)?.seq ?? null;
       break;
     }
     const told = toldOf(entry, entries.at(-1)?.seq ?? before ?? session.transcript.lastSeq + 1);
     if (told === null) continue;
-    room -= told.text.length + told.calls.reduce((sum, call) => sum + call.arguments.length, 0);
+    room -= Buffer.byteLength(JSON.stringify(told));
+    if (room < 0 && entries.length > 0) {
+      next = entries.at(-1)?.seq ?? null;
+      break;
+    }
     entries.push(told);
   }
   return { sessionKey: session.key, entries: entries.reverse(), next };

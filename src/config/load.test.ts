@@ -150,7 +150,7 @@ describe("what is wrong", () => {
         { session: { sendPolicy: { rules: [rule] } } },
         "session.sendPolicy.rules[0].action is missing; it is one of allow, deny",
         'session.sendPolicy.rules[0].match.chatType is one of direct, group, channel, room, not "dm"',
-        'session.sendPolicy.rules[0].match.keyPrefix is the beginning of a session key: it begins with "agent:", not "main"',
+        'session.sendPolicy.rules[0].match.keyPrefix is the beginning of a session key: it begins with "agent:" and does not end with ":", not "main"',
       ],
     ] as const)
       assert.deepEqual(

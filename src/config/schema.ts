@@ -90,7 +90,11 @@ const identityLinks = names(name, list(text('an address as "<channel>:<peer>"', 
 const match = object({
   channel: name.describe("The channel the answer leaves through.").optional(),
   chatType: oneOf("direct", "group", "channel", "room").describe("The kind of chat it goes to.").optional(),
-  keyPrefix: text('the beginning of a session key: it begins with "agent:"', /^agent:/, KEY_BYTES_MAX)
+  keyPrefix: text(
+    'the beginning of a session key: it begins with "agent:" and does not end with ":"',
+    /^agent:.*[^:]$/,
+    KEY_BYTES_MAX,
+  )
     .describe('A session key or the beginning of one, as in "agent:main:telegram".')
     .optional(),
 });

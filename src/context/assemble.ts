@@ -3,7 +3,8 @@
 // Invariants
 //   C1. Every tool call that is shown has exactly one result after it, and every result a call before it: providers refuse
 //       anything else, and a file may hold anything.
-//   C2. Who speaks is said by us alone: texts of others are wrapped or defused (routing/envelope.ts).
+//   C2. Who speaks is said by us alone: texts of others are wrapped or defused (routing/envelope.ts). Texts that stand
+//       side by side are joined first: a model reads them as one.
 //   C3. The same entries always give the same messages.
 
 import { defused, wrapped } from "../routing/envelope.ts";
@@ -70,10 +71,12 @@ function messageOf(entry: Extract<Entry, { type: "message" }>, shared: boolean):
       const from = entry.provenance ?? { kind: "external_user", channel: null, peer: null };
       return { ...message, content: texts(message.content, (text) => wrapped(text, from, shared)) };
     }
-    case "assistant":
-      return message.content.length === 0 ? null : message; // It failed, or was stopped before it spoke.
+    case "assistant": {
+      const content = blocksOf(message.content);
+      return content.length === 0 ? null : { ...message, content }; // It failed, or was stopped before it spoke.
+    }
     case "toolResult":
-      return { ...message, content: texts(message.content, defused) as Block[] };
+      return { ...message, content: joined(blocksOf(message.content), defused) };
     default:
       return null;
   }
@@ -84,22 +87,60 @@ function ours(content: User["content"]): User["content"] {
 }
 
 function texts(content: User["content"], change: (text: string) => string): User["content"] {
-  if (typeof content === "string") return change(content);
-  return content.map((block) => (block.type === "text" ? { ...block, text: change(block.text) } : block));
+  return typeof content === "string" ? change(content) : joined(blocksOf(content), change);
 }
 
-/** C1. */
-function paired(said: readonly Message[]): Message[] {
-  const results = new Map<string, Result[]>();
-  for (const message of said) if (message.role === "toolResult") push(results, message.toolCallId, message);
-  const out: Message[] = [];
-  for (const message of said) {
-    if (message.role === "toolResult") continue; // It stands after its call.
-    out.push(message);
-    if (message.role === "assistant")
-      for (const call of callsOf(message)) out.push(results.get(call.id)?.shift() ?? missing(message, call));
+/** A file may hold anything in place of a message's content: what is no block is not shown. */
+function blocksOf(content: unknown): readonly Block[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.filter(
+    (block: Partial<Block> | null) =>
+      typeof block?.type === "string" && (block.type !== "text" || typeof block.text === "string"),
+  );
+}
+
+/** C2. Words that stand for a picture are no text: whoever is asked is shown the picture. */
+function joined(blocks: readonly Block[], change: (text: string) => string): Block[] {
+  const out: Block[] = [];
+  let texts: string[] = [];
+  const flush = (): void => {
+    if (texts.length > 0) out.push({ type: "text", text: change(texts.join("\n")) });
+    texts = [];
+  };
+  for (const block of blocks) {
+    if (block.type === "text" && !isPicture(block)) {
+      texts.push(block.text);
+      continue;
+    }
+    flush();
+    out.push(block.type === "text" ? { ...block, text: defused(block.text) } : block);
   }
+  flush();
   return out;
+}
+
+/** C1. A result belongs to the last answer before it that has a call of its id: models use the same ids again. */
+function paired(said: readonly Message[]): Message[] {
+  const called = new Map<string, { result: Result | null }[]>(); // places of the last answer that has such a call
+  const out: (Message | { result: Result | null; readonly missing: Result })[] = [];
+  for (const message of said) {
+    if (message.role === "toolResult") {
+      const place = called.get(message.toolCallId)?.shift();
+      if (place) place.result = message; // Else nobody called, or it has one.
+      continue;
+    }
+    out.push(message);
+    if (message.role !== "assistant") continue;
+    const places = callsOf(message).map((call) => ({
+      id: call.id,
+      result: null,
+      missing: missing(message, call),
+    }));
+    for (const [id, same] of Map.groupBy(places, ({ id }) => id)) called.set(id, same);
+    out.push(...places);
+  }
+  return out.map((each) => ("missing" in each ? (each.result ?? each.missing) : each));
 }
 
 function callsOf(message: Assistant): Extract<Block, { type: "toolCall" }>[] {
@@ -115,12 +156,6 @@ function missing(message: Assistant, call: { readonly id: string; readonly name:
     isError: true,
     timestamp: message.timestamp,
   };
-}
-
-function push<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
 }
 
 /** Pictures live in blobs; in an entry words stand for them. A model that is asked gets the pictures. */

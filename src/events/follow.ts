@@ -33,6 +33,7 @@ export async function* follow(
     if (signal.aborted) return;
     let seq = from;
     for await (const event of catchUp(session, seq + 1)) {
+      if (signal.aborted) return;
       seq = event.seq;
       yield event;
     }

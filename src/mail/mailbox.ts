@@ -21,8 +21,12 @@ export class Mailbox {
     this.#read = read;
   }
 
-  /** A letter was posted: it is durable, and newer than all that wait. */
+  /**
+   * A letter was posted: it is durable, and newer than all that wait. It may have been read already: a store shows it as
+   * soon as it is durable, and its sender hears of that a moment later.
+   */
   arrive(mail: Mail): void {
+    if (this.#kept.some(({ id }) => id === mail.id)) return;
     const bytes = bytesOf(mail);
     const isFull = this.#kept.length >= MAILBOX_KEPT_LETTERS || this.#bytes + bytes > MAILBOX_KEPT_BYTES;
     // While the store is being read nobody knows whether it has this one already.
@@ -41,9 +45,8 @@ export class Mailbox {
       this.#hasMore = false;
       try {
         const page = await this.#read(MAILBOX_KEPT_LETTERS);
-        this.#kept = [...page.rows];
-        this.#bytes = this.#kept.reduce((sum, mail) => sum + bytesOf(mail), 0);
-        if (page.next !== null) this.#hasMore = true;
+        this.#keep(page.rows);
+        if (page.next !== null || this.#kept.length < page.rows.length) this.#hasMore = true;
         if (page.rows.length > 0) break;
       } catch (error) {
         this.#hasMore = true;
@@ -53,6 +56,14 @@ export class Mailbox {
       }
     }
     return this.#kept;
+  }
+
+  /** The oldest of them, as many as there is room for, and at least one. */
+  #keep(mails: readonly Mail[]): void {
+    let bytes = 0;
+    const tooMany = mails.findIndex((mail, at) => (bytes += bytesOf(mail)) > MAILBOX_KEPT_BYTES && at > 0);
+    this.#kept = tooMany < 0 ? [...mails] : mails.slice(0, tooMany);
+    this.#bytes = this.#kept.reduce((sum, mail) => sum + bytesOf(mail), 0);
   }
 
   /** What is known to wait, without asking the store. */

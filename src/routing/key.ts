@@ -124,6 +124,11 @@ export function agentOf(key: SessionKey): AgentId {
   return read(key).agent;
 }
 
+/** The chat that a thread belongs to; null: it is not a thread of a chat. */
+export function chatOf(key: SessionKey): SessionKey | null {
+  return isThreaded(key) ? (key.split(":").slice(0, -2).join(":") as SessionKey) : null;
+}
+
 export function isThreaded(key: SessionKey): boolean {
   return read(key).thread !== null;
 }

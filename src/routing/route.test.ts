@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import type { DmScope } from "../config/config.ts";
-import { agentOf, DEFAULT_AGENT, describeKey, parseAgent, parseKey } from "./key.ts";
+import { agentOf, chatOf, DEFAULT_AGENT, describeKey, parseAgent, parseKey } from "./key.ts";
 import { Routes, type Envelope } from "./route.ts";
 
 const SCOPES: readonly DmScope[] = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"];
@@ -56,7 +56,8 @@ describe("which session a message belongs to", () => {
   ];
   for (const [scope, said, key] of TABLE) {
     test(`in the scope ${scope} ${JSON.stringify(said)} goes to ${key}`, () => {
-      const { key: found, base } = routed(scope, said);
+      const { key: found } = routed(scope, said);
+      const base = chatOf(found);
       assert.equal(found, key);
       assert.equal(base, said.thread === undefined ? null : key.replace(/:(?:thread|topic):[^:]*$/, ""));
     });
@@ -84,7 +85,7 @@ describe("linked identities", () => {
       const expected = scope === "main" ? "agent:main:main" : "agent:main:direct:ada";
       assert.equal(routed(scope, {}, LINKS).key, expected);
       assert.equal(routed(scope, { ...matrix, account: "work" }, LINKS).key, expected);
-      assert.equal(routed(scope, { ...matrix, thread: "1" }, LINKS).base, expected);
+      assert.equal(chatOf(routed(scope, { ...matrix, thread: "1" }, LINKS).key), expected);
     }
   });
 
@@ -232,7 +233,8 @@ test("a key that a message gets is canonical, its agent's, and says the chat it 
   fc.assert(
     fc.property(scopes, envelopes, (dmScope, envelope) => {
       fc.pre(sensible(envelope));
-      const { key, base } = new Routes({ dmScope, identityLinks: {} }).of(envelope);
+      const { key } = new Routes({ dmScope, identityLinks: {} }).of(envelope);
+      const base = chatOf(key);
       assert.equal(parseKey(key), key);
       assert.equal(agentOf(key), envelope.agent);
       const said = describeKey(key);

@@ -50,7 +50,6 @@ export interface Envelope extends Origin {
 /** What an envelope says once the rules were asked. */
 export interface Routed {
   readonly key: SessionKey;
-  readonly base: SessionKey | null; // of a thread: the chat it belongs to; null: not a thread
   readonly replyTo: Route; //          the account is in `origin`
   readonly from: Provenance;
   readonly origin: Origin;
@@ -76,7 +75,6 @@ export class Routes {
     const threaded = envelope.topic ? topicKey : threadKey;
     return {
       key: thread === null ? chat : threaded(chat, thread),
-      base: thread === null ? null : chat,
       replyTo: { channel, to: peer, thread },
       from: { kind: "external_user", channel: tie(channel), peer: sender ?? peer },
       origin: { channel, account, chatType, peer, sender, thread, subject },

@@ -50,6 +50,7 @@ interface Lane<Of extends Worker> {
   running: Promise<void> | null; //    null: idle
   idleSinceMs: number;
   failures: number;
+  isLost: boolean; //              another claim of the session is in force: this one's work is not begun again
 }
 
 /** The first pause after work that threw; doubled each time, up to some minutes. */
@@ -132,7 +133,7 @@ export class Lanes<Of extends Worker> {
 
   async #run(lane: Lane<Of>): Promise<void> {
     const { signal } = this.#closing;
-    while (lane.poked && !signal.aborted) {
+    while (lane.poked && !lane.isLost && !signal.aborted) {
       try {
         lane.worker ??= await this.#parts.begin(lane.claim);
         if (lane.worker === null) return this.#forget(lane); // it was deleted
@@ -140,13 +141,18 @@ export class Lanes<Of extends Worker> {
         await lane.worker.work();
         lane.failures = 0;
       } catch (error) {
-        if (!(await this.#mayTryAgain(lane, error))) return;
+        const failed = lane.worker;
         lane.worker = null; // It begins anew, from what the store says.
+        await failed?.leave(); // What outlasts its work must not go on beside the next one's.
+        if (!(await this.#mayTryAgain(lane, error))) return;
         lane.poked = true;
       }
     }
     lane.running = null;
-    if (!signal.aborted) this.#rest(lane);
+    if (signal.aborted) return;
+    if (!lane.isLost) return this.#rest(lane);
+    this.#forget(lane);
+    this.#claimSoon();
   }
 
   /** L3. */
@@ -174,9 +180,18 @@ export class Lanes<Of extends Worker> {
     }
   }
 
-  #forget({ claim }: Lane<Of>): void {
-    if (this.#lanes.get(claim.key)?.claim.fence === claim.fence) this.#lanes.delete(claim.key);
-    this.#idle.delete(claim.key);
+  #forget(lane: Lane<Of>): void {
+    const { key } = lane.claim;
+    if (this.#lanes.get(key) === lane) this.#lanes.delete(key);
+    if (this.#idle.get(key) === lane) this.#idle.delete(key);
+  }
+
+  /** Its claim is void: what runs under it stops at its next commit. Until then the lane stays, so that the next waits (L1). */
+  #lose(lane: Lane<Of>): void {
+    if (lane.isLost) return;
+    lane.isLost = true;
+    void lane.worker?.leave();
+    if (lane.running === null) this.#forget(lane);
   }
 
   /** L4. */
@@ -233,13 +248,16 @@ export class Lanes<Of extends Worker> {
 
   #take(claim: Claim): void {
     const old = this.#lanes.get(claim.key);
-    if (old) {
-      // Our own lease had run out, so the old claim is void: what runs under it stops at its next commit.
-      this.#lanes.delete(claim.key);
-      this.#idle.delete(claim.key);
-      void old.worker?.leave();
-    }
-    const lane: Lane<Of> = { claim, worker: null, poked: true, running: null, idleSinceMs: 0, failures: 0 };
+    if (old) this.#lose(old); // Our own lease had run out.
+    const lane: Lane<Of> = {
+      claim,
+      worker: null,
+      poked: true,
+      running: null,
+      idleSinceMs: 0,
+      failures: 0,
+      isLost: false,
+    };
     this.#lanes.set(claim.key, lane);
     lane.running = (old?.running ?? Promise.resolve()).then(() => this.#run(lane)); // L1
   }
@@ -268,9 +286,7 @@ export class Lanes<Of extends Worker> {
       const claims = lanes.map(({ claim }) => claim);
       const held = new Set((await this.#parts.store.renew(claims, LEASE_MS)).map(({ fence }) => fence));
       for (const lane of lanes) {
-        if (held.has(lane.claim.fence)) continue;
-        void lane.worker?.leave();
-        this.#forget(lane);
+        if (!held.has(lane.claim.fence)) this.#lose(lane);
       }
     } catch (error) {
       this.#parts.log.warn({ err: error }, "claims could not be renewed; it is tried again");

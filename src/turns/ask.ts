@@ -4,14 +4,14 @@ import type { Agent } from "../config/config.ts";
 import { assemble, withPictures } from "../context/assemble.ts";
 import { MODEL_RETRY_MS, MODEL_TRIES_MAX } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
-import type { Answer, Model, Request, Thinking } from "../models/model.ts";
+import type { Answer, Model, Request } from "../models/model.ts";
 import { MARKER_NOTE } from "../routing/envelope.ts";
 import { describeKey } from "../routing/key.ts";
 import type { Held } from "../sessions/held.ts";
 import { formOf, type Tool } from "../tools/tool.ts";
 import type { Voice } from "./spoken.ts";
 import { unlessAborted } from "./stop.ts";
-import type { TurnParts } from "./turn.ts";
+import type { TurnParts } from "./parts.ts";
 
 export interface Question {
   readonly voice: Voice;
@@ -30,50 +30,58 @@ export interface Asked {
   readonly modelMs: number; // of all tries together
 }
 
-/** `said` collects the words of the try that counts, for whoever stops it in the middle. */
+/**
+ * `said` collects the words of the try that counts, for whoever stops it in the middle. The context is put together when
+ * there is a slot: what waits for one is small. Between tries the slot is somebody else's.
+ */
 export async function askModel(parts: TurnParts, question: Question, said: string[]): Promise<Asked> {
-  const { model, thinking } = question.voice;
-  const request = await requestOf(parts, question, thinking);
+  const { held, signal } = question;
+  const { key, root, settings } = held.row;
+  let request: Request | null = null;
   let modelMs = 0;
   for (let tries = 1; ; tries += 1) {
-    said.length = 0;
-    const { answer, tookMs } = await askOnce(parts, question, { model, request, said });
-    modelMs += tookMs;
+    const slot = await parts.slots.take({ key, root, class: question.class, nice: settings.nice }, signal);
+    let asked: Asked;
+    try {
+      request ??= await requestOf(parts, question);
+      said.length = 0;
+      asked = await askOnce(parts, question, request, said);
+    } finally {
+      slot.giveBack();
+    }
+    modelMs += asked.modelMs;
+    const { answer } = asked;
     const isBusy = answer.kind === "failed" && answer.why === "retry";
     if (!isBusy || tries >= MODEL_TRIES_MAX) return { answer, modelMs };
-    await parts.world.sleep(answer.retryAfterMs ?? MODEL_RETRY_MS * 2 ** (tries - 1), question.signal);
+    await parts.world.sleep(answer.retryAfterMs ?? MODEL_RETRY_MS * 2 ** (tries - 1), signal);
   }
 }
 
 async function askOnce(
-  parts: TurnParts,
-  { held, turn, step, class: of, signal }: Question,
-  { model, request, said }: { readonly model: Model; readonly request: Request; readonly said: string[] },
-): Promise<{ readonly answer: Answer; readonly tookMs: number }> {
-  const { key, root, settings } = held.row;
-  const slot = await parts.slots.take({ key, root, class: of, nice: settings.nice }, signal);
-  const fromMs = parts.world.nowMs();
+  { world, bus }: TurnParts,
+  { held: { key }, voice: { model }, turn, step, signal }: Question,
+  request: Request,
+  said: string[],
+): Promise<Asked> {
+  const fromMs = world.nowMs();
+  const show: Parameters<Model["ask"]>[1] = ({ kind, text }) => {
+    if (kind === "text") said.push(text);
+    if (!bus.isQuiet(key)) bus.tell({ type: "delta", key, turn, step, kind, text });
+  };
   try {
-    const isQuiet = parts.bus.isQuiet(key);
-    const show: Parameters<Model["ask"]>[1] = ({ kind, text }) => {
-      if (kind === "text") said.push(text);
-      if (!isQuiet) parts.bus.tell({ type: "delta", key, turn, step, kind, text });
-    };
     const answer = await unlessAborted(model.ask(request, show), signal);
-    return { answer, tookMs: parts.world.nowMs() - fromMs };
+    return { answer, modelMs: world.nowMs() - fromMs };
   } catch (error) {
     signal.throwIfAborted();
     // A model answers its failures. One that throws is broken: the turn fails, and the session goes on.
     const message = `${model.id} broke: ${error instanceof Error ? error.message : String(error)}`;
     const answer: Answer = { kind: "failed", why: "local", message, retryAfterMs: null };
-    return { answer, tookMs: parts.world.nowMs() - fromMs };
-  } finally {
-    slot.giveBack();
+    return { answer, modelMs: world.nowMs() - fromMs };
   }
 }
 
-async function requestOf(parts: TurnParts, question: Question, thinking: Thinking): Promise<Request> {
-  const { held, agent, tools, signal } = question;
+async function requestOf(parts: TurnParts, question: Question): Promise<Request> {
+  const { held, agent, tools, signal, voice } = question;
   const { kind, chatType } = describeKey(held.key);
   const isShared = chatType !== null && chatType !== "direct";
   const [persona, entries] = await Promise.all([
@@ -83,7 +91,13 @@ async function requestOf(parts: TurnParts, question: Question, thinking: Thinkin
   const messages = await withPictures(assemble(entries, isShared), async ({ sha256, bytes }) =>
     parts.store.readBlob(sha256, { from: 0, bytes }),
   );
-  return { system: systemOf(persona, held), messages, tools: tools.map(formOf), thinking, signal };
+  return {
+    system: systemOf(persona, held),
+    messages,
+    tools: tools.map(formOf),
+    thinking: voice.thinking,
+    signal,
+  };
 }
 
 /** Byte for byte the same from step to step while nothing in it changes: providers charge less for what they have seen. */

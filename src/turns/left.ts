@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import type { Message } from "../transcript/entry.ts";
+import type { Body, Message } from "../transcript/entry.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import type { ToolCall, Unsettled } from "./where.ts";
 
@@ -20,21 +20,22 @@ export async function settleLeft(
   const again: ToolCall[] = [];
   for (const call of calls) {
     if (isSafe(call)) again.push(await wholeCall(call, store));
-    else await writeInterrupted(parts, call);
+    else await parts.held.commit({ entries: [interrupted(call, parts.world.nowMs())] });
   }
   await runCalls(parts, seq, again);
 }
 
-async function writeInterrupted({ held, world }: CallParts, { id, name }: ToolCall): Promise<void> {
+/** What is written down of a call that nobody will run again. */
+export function interrupted({ id, name }: ToolCall, nowMs: number): Body {
   const message: Message = {
     role: "toolResult",
     toolCallId: id,
     toolName: name,
     content: [{ type: "text", text: INTERRUPTED }],
     isError: true,
-    timestamp: world.nowMs(),
+    timestamp: nowMs,
   };
-  await held.commit({ entries: [{ type: "message", message }] });
+  return { type: "message", message };
 }
 
 /** Long arguments are in a blob, and only head and tail of them in the entry. */

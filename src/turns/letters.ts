@@ -43,11 +43,14 @@ function isSame(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Where the answer to these letters goes. What sessiond itself wrote is answered where the session last answered. */
-export function routesOf(session: Session, letters: readonly Mail[]): Route[] {
-  return letters.flatMap((letter) => {
-    const route = letter.replyTo ?? (letter.from.kind === "internal_system" ? session.route : null);
-    return route === null ? [] : [route];
+/**
+ * Letters with where their answer goes. What sessiond itself wrote is answered where the session last answered. It is decided
+ * here and written down with the message: whoever goes on with the turn reads it there.
+ */
+export function answeredTo(session: Session, letters: readonly Mail[]): readonly Mail[] {
+  return letters.map((letter) => {
+    if (letter.replyTo !== null || letter.from.kind !== "internal_system") return letter;
+    return { ...letter, replyTo: session.route };
   });
 }
 

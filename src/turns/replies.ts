@@ -2,10 +2,11 @@
 // does meanwhile. Everything is a change of the commit that it belongs to, so it is sent if and only if that happened.
 
 import type { SendPolicy, Verbose } from "../config/config.ts";
-import type { Route } from "../mail/letter.ts";
-import { parseKey } from "../routing/key.ts";
+import { OUTWARD_CHARS_MAX } from "../limits.ts";
+import type { Letter, Route } from "../mail/letter.ts";
+import { parseKey, type SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
-import type { Session } from "../sessions/session.ts";
+import type { Held } from "../sessions/held.ts";
 import type { Change } from "../store/store.ts";
 import type { Block, Message } from "../transcript/entry.ts";
 
@@ -15,44 +16,93 @@ const NO_REPLY = "NO_REPLY";
 /** Characters that a tool's arguments and results take in what a verbose session tells. */
 const TOLD_CHARS = 200;
 
-export interface Outward {
-  readonly session: Session;
+/** What of the configuration says where answers may go. */
+export interface Doors {
   readonly policy: SendPolicy;
-  /** Doors that are there. An answer for another one is refused, and stays visible. */
-  readonly channels: ReadonlySet<string>;
-  readonly routes: readonly Route[];
+  readonly channels: ReadonlySet<string>; // an answer for another one is refused, and stays visible
 }
 
-/** `id` names what is said: said again after a crash it is the same. */
-export function sayTo(out: Outward, id: string, content: readonly Block[]): Change[] {
-  if (content.length === 0 || isSilent(content)) return [];
-  return distinct(out.routes).flatMap((route, at) => sayOn(out, route, `${id}:${at}`, content));
-}
+/** Everything that one turn says to those who wait for it. */
+export class Replies {
+  readonly #held: Held;
+  readonly #doors: Doors;
+  readonly #turn: string;
+  readonly #routes = new Map<string, Route>(); // each once
+  #hasSent = false;
 
-function sayOn(out: Outward, route: Route, id: string, content: readonly Block[]): Change[] {
-  const { session } = out;
-  if (route.channel === "session") {
-    const letter = {
-      id: `cause:${id}`,
-      from: { kind: "inter_session", source: session.key, tool: null },
-      class: "delegated",
-      mode: null,
-      content,
-      replyTo: null, // so that two sessions do not thank each other for ever
-      origin: null,
-    } as const;
-    return [{ do: "post", to: [parseKey(route.to)], letter }];
+  constructor(held: Held, doors: Doors, turn: string) {
+    this.#held = held;
+    this.#doors = doors;
+    this.#turn = turn;
   }
-  const send: Change = { do: "send", outgoing: { id, key: session.key, route, content } };
-  const refused = whyNot(out, route);
-  return refused === null ? [send] : [send, { do: "settle", id, refused }];
+
+  /** There is something to be delivered. */
+  get hasSent(): boolean {
+    return this.#hasSent;
+  }
+
+  /** More letters came into the turn: whoever wrote them hears the answer too. */
+  add(routes: readonly Route[]): void {
+    for (const route of routes) this.#routes.set(JSON.stringify(route), route);
+  }
+
+  /** What a verbose session does meanwhile is for chats. A session that asked is woken once, by the answer. */
+  meanwhile(what: string, content: readonly Block[]): Change[] {
+    const chats = [...this.#routes.values()].filter((route) => !isSession(route));
+    return chats.flatMap((route, at) => this.#say(route, this.#named(what, at, content), null));
+  }
+
+  /** `unread`: why a letter to a session that asked could not be posted. Then it is refused, and visible as such. */
+  answer(content: readonly Block[], unread: string | null): Change[] {
+    const routes = [...this.#routes.values()];
+    return routes.flatMap((route, at) => this.#say(route, this.#named("answer", at, content), unread));
+  }
+
+  /** The same thing has the same id, also when it is said again after a crash. */
+  #named(what: string, at: number, content: readonly Block[]): Saying {
+    const { key, transcript } = this.#held.row;
+    return { id: `${transcript.id}:${this.#turn}:${what}:${at}`, content: shortened(content, key) };
+  }
+
+  #say(route: Route, { id, content }: Saying, unread: string | null): Change[] {
+    if (content.length === 0 || isSilent(content)) return [];
+    const { key } = this.#held;
+    if (isSession(route) && unread === null)
+      return [{ do: "post", to: [parseKey(route.to)], letter: answerLetter(key, id, content) }];
+    const refused = isSession(route) ? unread : this.#whyNot(route);
+    this.#hasSent ||= refused === null;
+    const send: Change = { do: "send", outgoing: { id, key, route, content } };
+    return refused === null ? [send] : [send, { do: "settle", id, refused }];
+  }
+
+  #whyNot({ channel }: Route): string | null {
+    const { key, settings } = this.#held.row;
+    const may = maySend(this.#doors.policy, { key, channel, override: settings.sendPolicy });
+    if (!may.allowed) return may.why;
+    return this.#doors.channels.has(channel) ? null : `there is no channel ${JSON.stringify(channel)}`;
+  }
 }
 
-function whyNot({ session, policy, channels }: Outward, route: Route): string | null {
-  const { key, settings } = session;
-  const may = maySend(policy, { key, channel: route.channel, override: settings.sendPolicy });
-  if (!may.allowed) return may.why;
-  return channels.has(route.channel) ? null : `there is no channel ${JSON.stringify(route.channel)}`;
+interface Saying {
+  readonly id: string;
+  readonly content: readonly Block[];
+}
+
+function isSession({ channel }: Route): boolean {
+  return channel === "session";
+}
+
+/** It asks for no answer itself: two sessions must not thank each other for ever. */
+function answerLetter(source: SessionKey, id: string, content: readonly Block[]): Letter {
+  return {
+    id: `cause:${id}`,
+    from: { kind: "inter_session", source, tool: null },
+    class: "delegated",
+    mode: null,
+    content,
+    replyTo: null,
+    origin: null,
+  };
 }
 
 /**
@@ -81,12 +131,17 @@ export function wordsOf(content: readonly Block[]): Block[] {
   return content.filter((block) => block.type === "text" && block.text.trim() !== "");
 }
 
-function isSilent(content: readonly Block[]): boolean {
-  return content.length === 1 && content[0]?.type === "text" && content[0].text.trim() === NO_REPLY;
+/** An answer of any length is kept; what leaves has a bound, because it waits in a mailbox or an outbox. */
+function shortened(content: readonly Block[], key: SessionKey): readonly Block[] {
+  const text = content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+  if (text.length <= OUTWARD_CHARS_MAX) return content;
+  const head = text.slice(0, OUTWARD_CHARS_MAX).toWellFormed();
+  const left = text.length - OUTWARD_CHARS_MAX;
+  return [{ type: "text", text: `${head}\n[… ${left} more characters, in the transcript of ${key}]` }];
 }
 
-function distinct(routes: readonly Route[]): Route[] {
-  return [...new Map(routes.map((route) => [JSON.stringify(route), route])).values()];
+function isSilent(content: readonly Block[]): boolean {
+  return content.length === 1 && content[0]?.type === "text" && content[0].text.trim() === NO_REPLY;
 }
 
 function brief(text: string): string {

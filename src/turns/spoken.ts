@@ -43,7 +43,9 @@ export function named(content: readonly Block[], seq: number): readonly Block[] 
   const seen = new Set<string>();
   return content.map((block, at) => {
     if (block.type !== "toolCall") return block;
-    const id = CALL_ID.test(block.id) && !seen.has(block.id) ? block.id : `call-${seq}-${at}`;
+    const isOurs = block.id.startsWith(`call-${seq}-`); // It could become another's.
+    const isKept = CALL_ID.test(block.id) && !isOurs && !seen.has(block.id);
+    const id = isKept ? block.id : `call-${seq}-${at}`;
     seen.add(id);
     return id === block.id ? block : { ...block, id };
   });

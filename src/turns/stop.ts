@@ -19,6 +19,7 @@ export class Stopped extends Error {
 
 /** A promise's own end, or the end of waiting for it. What was waited for may go on; nobody hears of it. */
 export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  promise.catch(() => {}); // Its failure is told below, or nobody waits for it any more: then it must not end the process.
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const giveUp = (): void => reject(signal.reason);

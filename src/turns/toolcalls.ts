@@ -14,7 +14,7 @@
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
-import { TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
+import { RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Change } from "../store/store.ts";
 import { problemsIn, type Output, type Result, type Tool } from "../tools/tool.ts";
@@ -49,7 +49,12 @@ export async function runCalls(parts: CallParts, seq: number, calls: readonly To
   const runSome = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       if (parts.leaving.aborted) return;
-      await settle(parts, next, `${parts.held.row.transcript.id}:${seq}:${next.id}`);
+      try {
+        await settle(parts, next, `${parts.held.row.transcript.id}:${seq}:${next.id}`);
+      } catch (error) {
+        waiting.length = 0; // What cannot be written down is not begun.
+        throw error;
+      }
     }
   };
   const runners = Array.from({ length: Math.min(TOOLS_PARALLEL_MAX, calls.length) }, runSome);
@@ -83,11 +88,6 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
       `There is no tool ${JSON.stringify(call.name.slice(0, 80))}. You have: ${names || "none"}.`,
     );
   }
-  const given = tool.input.safeParse(call.arguments);
-  if (!given.success) {
-    const wrong = `The arguments of ${tool.name} are wrong: ${problemsIn(given.error)}.`;
-    return refusal(`${wrong} Nothing was done; correct them and call again.`);
-  }
   const { toolSeconds } = parts.agent.limits;
   const late = new AbortController();
   const callOff = alarm(parts.world, toolSeconds * 1_000, () =>
@@ -96,6 +96,11 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
   const signal = AbortSignal.any([parts.stop, late.signal]);
   const { row: session } = parts.held;
   try {
+    const given = tool.input.safeParse(call.arguments);
+    if (!given.success) {
+      const wrong = `The arguments of ${tool.name} are wrong: ${problemsIn(given.error)}.`;
+      return refusal(`${wrong} Nothing was done; correct them and call again.`);
+    }
     const calling = { session, agent: parts.agent, cause: `cause:call:${name}`, signal };
     return bounded(
       await unlessAborted(
@@ -130,8 +135,12 @@ async function writeResult(parts: CallParts, call: ToolCall, result: Result): Pr
   }
 }
 
-/** Codes that are about what a tool wanted, and not about whose session this is or whether the store goes on. */
+/**
+ * Codes that may be about what a tool wanted, and not about whose session this is or whether the store goes on. If they
+ * are not, writing down the refusal meets them too.
+ */
 const REFUSALS = new Set([
+  "stale_writer", // also of a setting or a timer that somebody else has changed
   "bad_input",
   "not_found",
   "exists",
@@ -161,17 +170,45 @@ function refusal(text: string): Result {
 
 /** What a tool returned, as far as it can be kept. JavaScript returns anything: what is no result is the tool's error. */
 function bounded(output: Output): Result {
-  const result = typeof output === "string" ? { content: output } : output;
-  const content: unknown = result?.content;
-  if (typeof content === "string") return { ...result, content: cut(content) };
-  if (!Array.isArray(content)) throw new Error("it returned neither a text nor blocks of content");
-  jsonOf(result.details ?? null); // throws what JSON cannot say
+  const result: Partial<Result> | null | undefined =
+    typeof output === "string" ? { content: output } : output;
+  const { content, isError, details, changes }: { readonly [Field in keyof Result]?: unknown } = result ?? {};
+  if (typeof content !== "string" && !Array.isArray(content))
+    throw new Error("it returned neither a text nor blocks of content");
+  if (changes !== undefined && !Array.isArray(changes)) throw new Error("its changes are no list");
+  return {
+    content: typeof content === "string" ? cut(content) : boundedBlocks(content),
+    isError: isError === true,
+    ...(changes === undefined ? {} : { changes: changes as Change[] }),
+    ...boundedDetails(details),
+  };
+}
+
+function boundedBlocks(content: readonly unknown[]): Block[] {
   let room = TOOL_OUTPUT_BYTES_MAX;
-  const blocks = (content as Block[]).map((block): Block => {
-    room -= jsonOf(block).length;
-    return room >= 0 ? block : textBlock("[left out: the result is longer than is kept]");
+  return content.map((block): Block => {
+    if (!isBlock(block)) throw new Error("a block of what it returned is neither a text nor a picture");
+    const { length } = jsonOf(block);
+    room -= length;
+    if (room < 0) return textBlock("[left out: the result is longer than is kept]");
+    const { blob, ...whole } = block; // That it was spilled before is believed of what is short.
+    const kept = length > RESULT_BYTES_MAX || blob === undefined ? whole : block;
+    return kept.type === "text" ? { ...kept, text: kept.text.toWellFormed() } : kept;
   });
-  return { ...result, content: blocks };
+}
+
+/** What can be in a result: later readers of the transcript take it for what it says it is. */
+function isBlock(block: unknown): block is Extract<Block, { type: "text" | "image" }> {
+  const { type, text, data, mimeType } = (block ?? {}) as Readonly<Record<string, unknown>>;
+  if (type === "text") return typeof text === "string";
+  return type === "image" && typeof data === "string" && typeof mimeType === "string";
+}
+
+/** Throws what JSON cannot say. What it says nothing of, such as a function, is left out. */
+function boundedDetails(details: unknown): { readonly details?: unknown } {
+  const json = jsonOf(details) as string | undefined;
+  if (json === undefined) return {};
+  return { details: json.length <= TOOL_OUTPUT_BYTES_MAX ? details : "left out: longer than is kept" };
 }
 
 function cut(text: string): string {
@@ -187,6 +224,14 @@ function textBlock(text: string): Block {
 /** Of anything that was thrown, shortly. */
 function wordsOf(error: unknown): string {
   if (error instanceof Fault) return `${error.message} (${error.code}: ${error.todo})`;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   return text.length > 2_000 ? `${text.slice(0, 2_000)} …` : text || "without a reason";
+}
+
+function textOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "it threw something that has no words"; // such as an object without a prototype
+  }
 }

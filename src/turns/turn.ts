@@ -14,55 +14,31 @@
 //   U4. A turn begun ends once: done, or with the reason why not. Only a pause, and letting go of the session, leave it open.
 //   U5. A slot is held while a model is asked, and at no other time.
 
-import { Fault } from "../base/fault.ts";
-import type { World } from "../base/world.ts";
-import type { Agent, SessionConfig, Verbose } from "../config/config.ts";
-import type { Prompts } from "../config/prompt.ts";
-import type { Bus } from "../events/bus.ts";
+import { Fault, type FaultCode } from "../base/fault.ts";
+import type { Agent } from "../config/config.ts";
 import { LEAVE_GRACE_MS, RESUMES_MAX } from "../limits.ts";
 import { steering } from "../mail/batch.ts";
-import type { Class, Mail, Mode, Route } from "../mail/letter.ts";
+import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
-import type { Catalog } from "../models/catalog.ts";
 import type { Answer, Thinking } from "../models/model.ts";
 import { isOneShot } from "../routing/key.ts";
-import type { Slots } from "../scheduler/slots.ts";
-import type { Held } from "../sessions/held.ts";
+import type { Held, Writing } from "../sessions/held.ts";
+import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { Outcome, RunState, Usage } from "../sessions/session.ts";
-import type { Change, Store } from "../store/store.ts";
 import { allowed, type Tool } from "../tools/tool.ts";
 import type { BlobName, Block, Body } from "../transcript/entry.ts";
-import { alarm, type Answers } from "./answers.ts";
+import { alarm } from "./answers.ts";
 import { askModel, type Asked } from "./ask.ts";
-import { classOf, entriesOf, rerouting, routesOf } from "./letters.ts";
-import { resultTold, sayTo, stepTold, wordsOf } from "./replies.ts";
+import { answeredTo, classOf, entriesOf, rerouting } from "./letters.ts";
+import type { Place, TurnParts } from "./parts.ts";
+import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { Stopped, type Stop } from "./stop.ts";
-import { settleLeft } from "./left.ts";
+import { interrupted, settleLeft } from "./left.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import type { OpenTurn, TurnEnded, TurnOutcome, TurnStarted, Unsettled } from "./where.ts";
 
-export interface TurnParts {
-  readonly world: World;
-  readonly bus: Bus;
-  readonly store: Pick<Store, "putBlob" | "readBlob">;
-  readonly slots: Pick<Slots, "take">;
-  readonly catalog: Catalog;
-  readonly prompts: Prompts;
-  readonly answers: Answers;
-  readonly tools: readonly Tool[];
-  readonly session: SessionConfig;
-  readonly channels: ReadonlySet<string>; // doors that answers can go through
-}
-
 type Reply = Extract<Answer, { kind: "reply" }>;
-
-/** The session a turn runs in. */
-export interface Place {
-  readonly held: Held;
-  readonly mailbox: Mailbox;
-  readonly agent: Agent;
-}
 
 /** How a turn ended, and what was said last. */
 interface Ending {
@@ -87,8 +63,10 @@ export class Turn {
   #class: Class = "background";
   #steps = 0;
   #letters: string[] = [];
-  #routes: Route[] = [];
-  #hasSent = false;
+  #replies: Replies;
+  #callOffGrace = (): void => {};
+  /** Calls that the process before left, and that nobody has seen to yet. */
+  #left: Unsettled | null = null;
   /** What the model has said of the answer that it is giving; null: it is not being asked. */
   #speaking: { readonly voice: Voice; readonly words: string[] } | null = null;
 
@@ -98,8 +76,14 @@ export class Turn {
     this.#mailbox = mailbox;
     this.#agent = agent;
     this.#tools = allowed(parts.tools, agent.tools);
-    this.#id = parts.world.newId();
     this.#fromMs = parts.world.nowMs();
+    this.#id = parts.world.newId();
+    this.#replies = this.#newReplies();
+  }
+
+  #newReplies(): Replies {
+    const { session, channels } = this.#parts;
+    return new Replies(this.#held, { policy: session.sendPolicy, channels }, this.#id);
   }
 
   /** At once: what runs is given up. */
@@ -111,12 +95,17 @@ export class Turn {
   leave(): void {
     const stop: Stop = { kind: "leaving", why: "the gateway stops" };
     this.#leaving.abort(new Stopped(stop));
-    alarm(this.#parts.world, LEAVE_GRACE_MS, () => this.abort(stop));
+    this.#callOffGrace = alarm(this.#parts.world, LEAVE_GRACE_MS, () => this.abort(stop));
   }
 
   /** There is something to be delivered. */
   get hasSent(): boolean {
-    return this.#hasSent;
+    return this.#replies.hasSent;
+  }
+
+  /** It has taken this letter, or is about to. */
+  has(mailId: string): boolean {
+    return this.#letters.includes(mailId);
   }
 
   /** From letters to the end. */
@@ -124,7 +113,7 @@ export class Turn {
     this.#class = classOf(letters);
     const data: TurnStarted = { turn: this.#id, class: this.#class };
     await this.#take(letters, [{ type: "custom", customType: "sessiond/turn-started", data }]);
-    await this.#toTheEnd(null);
+    await this.#toTheEnd();
   }
 
   /** From where its entries say it stopped. That it is gone on with is written down first: so it is known how often. */
@@ -133,7 +122,9 @@ export class Turn {
     this.#class = open.class;
     this.#steps = open.steps;
     this.#letters = [...open.letters];
-    this.#routes = [...open.routes];
+    this.#left = open.unsettled;
+    this.#replies = this.#newReplies();
+    this.#replies.add(open.routes);
     if (open.resumes >= RESUMES_MAX) {
       const reason = `it was begun again ${open.resumes} times at the same place, and each time the process died`;
       const words = failureWords(reason);
@@ -145,18 +136,20 @@ export class Turn {
       data: { turn: open.turn, why },
     };
     await this.#held.commit({ entries: [note], state: this.#running() });
-    await this.#toTheEnd(open.unsettled);
+    await this.#toTheEnd();
   }
 
-  async #toTheEnd(unsettled: Unsettled | null): Promise<void> {
+  async #toTheEnd(): Promise<void> {
     const { turnSeconds } = this.#agent.limits;
     const callOff = alarm(this.#parts.world, turnSeconds * 1_000, () =>
       this.abort({ kind: "timeout", why: `the turn took longer than ${turnSeconds} s` }),
     );
     try {
-      if (unsettled !== null) {
+      if (this.#left !== null) {
         await this.#safePoint(); // who was killed meanwhile runs nothing more
-        await settleLeft(this.#callParts(unsettled.seq), unsettled, this.#parts.store);
+        const left = this.#left;
+        this.#left = null;
+        await settleLeft(this.#callParts(left.seq), left, this.#parts.store);
       }
       while (!(await this.#step()));
     } catch (error) {
@@ -167,13 +160,15 @@ export class Turn {
       await this.#end({ outcome: "failed", reason: error.message, entries: [], charge: {}, words });
     } finally {
       callOff();
+      this.#callOffGrace();
     }
   }
 
   /** True: it was the last one. */
   async #step(): Promise<boolean> {
     await this.#safePoint();
-    const urgent = steering(await this.#mailbox.waiting(), this.#usualMode());
+    const urgent = steering(await this.#mailbox.waiting(), this.#inForce().queueMode);
+    this.#either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
     if (urgent.length > 0) await this.#take(urgent, []);
     const voice = this.#voiceNow();
     const { answer, modelMs } = await this.#ask(voice);
@@ -203,9 +198,10 @@ export class Turn {
   async #take(letters: readonly Mail[], notes: readonly Body[]): Promise<void> {
     const { row } = this.#held;
     const ids = letters.map(({ id }) => id);
-    const said = await entriesOf(letters, this.#parts.world.nowMs(), this.#putBlob);
     this.#letters.push(...ids);
-    this.#routes.push(...routesOf(row, letters));
+    const routed = answeredTo(row, letters);
+    const said = await entriesOf(routed, this.#parts.world.nowMs(), this.#putBlob);
+    this.#replies.add(routed.flatMap(({ replyTo }) => replyTo ?? []));
     await this.#held.commit({
       take: ids,
       entries: [...notes, ...said],
@@ -217,11 +213,8 @@ export class Turn {
 
   /** The settings of the session, or else of its agent. bad_input: there is no such model. */
   #voiceNow(): Voice {
-    const { settings } = this.#held.row;
-    return {
-      model: this.#parts.catalog.find(settings.model ?? this.#agent.model),
-      thinking: (settings.thinking ?? this.#agent.thinking) as Thinking,
-    };
+    const { model, thinking } = this.#inForce();
+    return { model: this.#parts.catalog.find(model), thinking: thinking as Thinking };
   }
 
   async #ask(voice: Voice): Promise<Asked> {
@@ -257,7 +250,7 @@ export class Turn {
       await this.#end({ outcome: "done", reason: null, entries, charge, words: wordsOf(content) });
       return true;
     }
-    const told = this.#say(`step-${this.#steps}`, stepTold(this.#verbose(), content));
+    const told = this.#replies.meanwhile(`step-${this.#steps}`, stepTold(this.#inForce().verbose, content));
     await this.#held.commit({ entries, charge, others: told, state: this.#running() });
     const { lastSeq } = this.#held.row.transcript;
     await runCalls(this.#callParts(lastSeq), lastSeq, calls);
@@ -278,8 +271,12 @@ export class Turn {
       putBlob: this.#putBlob,
       stop: this.#stop.signal,
       leaving: this.#leaving.signal,
-      isSteered: () => steering(this.#mailbox.known, this.#usualMode()).length > 0,
-      told: (result) => this.#say(`result-${seq}-${result.toolCallId}`, resultTold(this.#verbose(), result)),
+      isSteered: () => steering(this.#mailbox.known, this.#inForce().queueMode).length > 0,
+      told: (result) =>
+        this.#replies.meanwhile(
+          `result-${seq}-${result.toolCallId}`,
+          resultTold(this.#inForce().verbose, result),
+        ),
     };
   }
 
@@ -305,14 +302,23 @@ export class Turn {
 
   /** U3. */
   async #end({ outcome, reason, entries, charge, words }: Ending): Promise<void> {
-    const wallMs = this.#parts.world.nowMs() - this.#fromMs;
+    const nowMs = this.#parts.world.nowMs();
+    const wallMs = nowMs - this.#fromMs;
+    const left = (this.#left?.calls ?? []).map((call) => interrupted(call, nowMs)); // every call has its pair
     const data: TurnEnded = { turn: this.#id, outcome, reason, steps: this.#steps };
-    await this.#held.commit({
-      entries: [...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
+    const ending = (unread: string | null): Writing => ({
+      entries: [...left, ...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
       charge: { ...charge, wallMs },
-      others: this.#say("answer", words),
+      others: this.#replies.answer(words, unread),
       state: this.#after(outcome, reason),
     });
+    try {
+      await this.#held.commit(ending(null));
+    } catch (error) {
+      // A session that asked is gone, or reads no mail: that must not keep this turn from ending.
+      if (!(error instanceof Fault) || !UNREAD.has(error.code)) throw error;
+      await this.#held.commit(ending(`the session that asked does not read it: ${error.message}`));
+    }
     const text = words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
     const { lastSeq: seq } = this.#held.row.transcript;
     this.#parts.answers.tell(this.#letters, { outcome, reason, text, seq });
@@ -323,29 +329,19 @@ export class Turn {
     return { kind: "ended", atMs: this.#parts.world.nowMs(), outcome: ENDS[outcome], reason };
   }
 
-  #say(what: string, content: readonly Block[]): Change[] {
-    const { row: session } = this.#held;
-    const { channels, session: config } = this.#parts;
-    const out = { session, channels, policy: config.sendPolicy, routes: this.#routes };
-    const changes = sayTo(out, `${session.transcript.id}:${this.#id}:${what}`, content);
-    this.#hasSent ||= changes.some((change) => change.do === "send");
-    return changes;
-  }
-
   #running(): RunState {
     return { kind: "running", sinceMs: this.#fromMs, turn: this.#id, step: this.#steps + 1 };
   }
 
-  #usualMode(): Mode | null {
-    return (this.#held.row.settings.queueMode as Mode | null) ?? this.#agent.queueMode;
-  }
-
-  #verbose(): Verbose {
-    return (this.#held.row.settings.verbose as Verbose | null) ?? this.#agent.verbose;
+  #inForce(): InForce {
+    return inForce(this.#held.row, this.#agent);
   }
 
   readonly #putBlob = (bytes: Uint8Array): Promise<BlobName> => this.#parts.store.putBlob(bytes);
 }
+
+/** Why a letter is not taken. */
+const UNREAD: ReadonlySet<FaultCode> = new Set(["not_found", "ended", "mailbox_full"]);
 
 /** How a session ends whose only turn ended so. */
 const ENDS: Readonly<Record<TurnOutcome, Outcome>> = {

@@ -9,10 +9,12 @@ import { Outbox, type OutboxParts } from "../mail/outbox.ts";
 import { agentOf } from "../routing/key.ts";
 import type { Worker } from "../scheduler/lanes.ts";
 import { Held, type HeldParts } from "../sessions/held.ts";
+import { inForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
 import { alarm } from "./answers.ts";
-import { Turn, type TurnParts } from "./turn.ts";
+import type { TurnParts } from "./parts.ts";
+import { Turn } from "./turn.ts";
 import { openTurn } from "./where.ts";
 
 export interface WorkParts extends TurnParts, Omit<HeldParts, "store"> {
@@ -71,6 +73,7 @@ export class SessionWorker implements Worker {
   }
 
   arrive(mail: Mail): void {
+    if (this.#turn?.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
     this.#mailbox.arrive(mail);
     this.#nudge?.();
     if (modeOf(mail, this.#usualMode()) === "interrupt") this.abort("a new message interrupts it");
@@ -136,7 +139,7 @@ export class SessionWorker implements Worker {
   }
 
   #usualMode(): Mode | null {
-    return (this.#held.row.settings.queueMode as Mode | null) ?? this.#agent?.queueMode ?? null;
+    return this.#agent && inForce(this.#held.row, this.#agent).queueMode;
   }
 
   async #pause(ms: number): Promise<void> {

@@ -48,7 +48,7 @@ export async function crash(campaign: Campaign): Promise<Outcome> {
   try {
     const source =
       campaign.variant === null ? realSource() : brokenSource(campaign.variant, join(folder, "broken"));
-    const killer = new Killer(source, campaign.seed, dice);
+    const killer = new Killer(join(source, "test/crash/workload.ts"), campaign.seed, dice);
     let outcome: Outcome = { kills: 0, beforeReady: 0, acknowledged: 0, undecided: 0, problems: [] };
     for (let homes = 0; outcome.kills < campaign.kills && outcome.problems.length === 0; homes += 1) {
       const home = join(folder, `home-${homes}`);

@@ -1,8 +1,7 @@
-// Killer: runs the workload and ends it without warning. Two kinds of victims: a life, which is killed while it
-// commits; and a start, which does nothing but open the home and close it, and is killed meanwhile.
+// Killer: runs a workload and ends it without warning. Two kinds of victims: a life, which is killed while it
+// works; and a start, which does nothing but open the home and close it, and is killed meanwhile.
 
 import { spawn } from "node:child_process";
-import { join } from "node:path";
 import type { World } from "../../src/base/world.ts";
 
 export interface Death {
@@ -33,14 +32,15 @@ export class Killer {
   readonly #dice: World;
   #startMs = 0; // of the last start that was seen to its end
 
-  constructor(source: string, seed: number, dice: World) {
-    this.#workload = join(source, "test/crash/workload.ts");
+  /** `workload` is a program that is told the home, the seed and the number of its run, and how much to do. */
+  constructor(workload: string, seed: number, dice: World) {
+    this.#workload = workload;
     this.#seed = seed;
     this.#dice = dice;
   }
 
-  async life(home: string, run: number): Promise<Death> {
-    const doom: Doom = { after: "ready", ms: this.#dice.random() * LIFE_MS_MAX };
+  async life(home: string, run: number, lifeMsMax = LIFE_MS_MAX): Promise<Death> {
+    const doom: Doom = { after: "ready", ms: this.#dice.random() * lifeMsMax };
     return await this.#run([home, String(this.#seed), String(run)], doom);
   }
 
@@ -49,8 +49,14 @@ export class Killer {
     return await this.#run([home, String(this.#seed), "start", "0"], doom);
   }
 
-  async #run(args: readonly string[], doom: Doom): Promise<Death> {
-    const child = spawn(process.execPath, [this.#workload, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  /** To its own end. `much` is how much it does, in the workload's own words. */
+  async whole(home: string, run: number, much: string): Promise<Death> {
+    return await this.#run([home, String(this.#seed), String(run), much], null);
+  }
+
+  /** A workload that outlives its parent can tell by the end of its standard input. */
+  async #run(args: readonly string[], doom: Doom | null): Promise<Death> {
+    const child = spawn(process.execPath, [this.#workload, ...args], { stdio: ["pipe", "pipe", "pipe"] });
     const heard: Partial<Record<Doom["after"], number>> = {};
     let [output, complaint] = ["", ""];
     let doomed: NodeJS.Timeout | undefined;
@@ -59,7 +65,7 @@ export class Killer {
       for (const word of ["starting", "ready"] as const) {
         if (heard[word] !== undefined || !output.includes(`{"${word}":true}\n`)) continue;
         heard[word] = performance.now();
-        if (word === doom.after) doomed = setTimeout(() => child.kill("SIGKILL"), doom.ms);
+        if (word === doom?.after) doomed = setTimeout(() => child.kill("SIGKILL"), doom.ms);
       }
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-interface Edit {
+export interface Edit {
   readonly file: string;
   readonly from: string;
   readonly to: string;
@@ -72,12 +72,17 @@ export function realSource(): string {
 
 /** Puts a broken copy of the source into `directory`, which must be empty, and returns it. */
 export function brokenSource(variant: Variant, directory: string): string {
+  return editedSource(variant, VARIANTS[variant], directory);
+}
+
+/** The same for the edits of another campaign. */
+export function editedSource(variant: string, edits: readonly Edit[], directory: string): string {
   mkdirSync(join(directory, "test"), { recursive: true });
-  cpSync(join(ROOT, "src"), join(directory, "src"), { recursive: true });
-  cpSync(join(ROOT, "test/crash"), join(directory, "test/crash"), { recursive: true });
+  for (const folder of ["src", "test/crash", "test/turns"])
+    cpSync(join(ROOT, folder), join(directory, folder), { recursive: true });
   cpSync(join(ROOT, "package.json"), join(directory, "package.json"));
   symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  for (const { file, from, to } of VARIANTS[variant]) {
+  for (const { file, from, to } of edits) {
     const path = join(directory, file);
     const text = readFileSync(path, "utf8");
     if (text.split(from).length !== 2)

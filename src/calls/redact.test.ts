@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { redacted } from "./redact.ts";
+
+const LONG = "Ab1".repeat(14);
+
+const SECRETS: readonly (readonly [text: string, secret: string])[] = [
+  [`-----BEGIN RSA PRIVATE KEY-----\n${LONG}\n-----END RSA PRIVATE KEY-----`, LONG],
+  [`-----BEGIN PRIVATE KEY-----\n${LONG}`, LONG],
+  [`sk-${LONG}`, LONG],
+  [`sk-ant-api03-${LONG}`, LONG],
+  ...["ghp", "gho", "ghu", "ghs", "ghr"].map((kind) => [`${kind}_${LONG}`, LONG] as const),
+  [`github_pat_${LONG}`, LONG],
+  [`xoxb-1234567890-${LONG}`, LONG],
+  [`AKIA${"A1".repeat(8)}`, "A1A1"],
+  [`ASIA${"A1".repeat(8)}`, "A1A1"],
+  [`AIza${LONG}`, LONG],
+  [`glpat-${LONG}`, LONG],
+  [`npm_${LONG}`, LONG],
+  [`eyJ${LONG}.eyJ${LONG}.${LONG}`, LONG],
+  [`Authorization: Bearer ${LONG}`, LONG],
+  [`authorization: basic ${LONG}==`, LONG],
+  ["postgres://user:hunter2secret@host/db", "hunter2secret"],
+  ["API_KEY=abcdef123", "abcdef123"],
+  ['"client_secret": "abcdef123"', "abcdef123"],
+  ["password = abcdef123", "abcdef123"],
+  ["access-token: 'abcdef123'", "abcdef123"],
+];
+
+test("a secret of each usual shape is taken out, and what stands around it stays", () => {
+  for (const [text, secret] of SECRETS) {
+    const isOpen = text.startsWith("-----BEGIN") && !text.includes("END"); // Such a one goes on to the end.
+    const shown = redacted(`before ${text}${isOpen ? "" : "\nafter"}`);
+    assert.ok(!shown.includes(secret), shown);
+    assert.match(shown, /^before .*\[redacted/s);
+    if (!isOpen) assert.match(shown, /\nafter$/);
+  }
+});
+
+test("several secrets in one text are all taken out", () => {
+  const shown = redacted(
+    SECRETS.slice(2)
+      .map(([text]) => text)
+      .join("\n"),
+  );
+  for (const [, secret] of SECRETS.slice(2)) assert.ok(!shown.includes(secret), secret);
+});
+
+test("ordinary text stays as it is", () => {
+  for (const text of [
+    "",
+    "I asked about the risk-free-rate-of-return-in-finance yesterday.",
+    "The password is long. Secrets are hard to keep; a token of thanks!",
+    "https://example.com:8080/a/b?c=d#e and user@example.com",
+    "const total = items.map((item) => item.price);",
+    "eyJ is how the base64 of a JSON object begins",
+    "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----",
+    "npm_config_cache, sk-1, AKIA, bearer of bad news",
+  ])
+    assert.equal(redacted(text), text);
+});
+
+test("a megabyte that almost looks like secrets is read through in one go", () => {
+  for (const piece of [
+    ...[
+      "-----BEGIN ",
+      "-----END ",
+      "-----BEGIN PRIVATE KEY-----",
+      "PRIVATE KEY",
+      "-----",
+      "sk-",
+      "ghp_",
+      "xoxb-",
+    ],
+    ...["AKIA", "eyJaaaaaaaaaaaa.", "a://b:", "a+://", "a-", "token ", "token=", "password    =", "bearer "],
+  ])
+    assert.equal(typeof redacted(piece.repeat(1_000_000 / piece.length)), "string");
+});

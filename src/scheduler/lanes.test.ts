@@ -1,0 +1,399 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { setImmediate as settle } from "node:timers/promises";
+import { openLog } from "../base/log.ts";
+import { Fault } from "../base/fault.ts";
+import { SimulatedWorld } from "../base/world.ts";
+import { HOT_SESSIONS_MAX, LEASE_MS, LEASE_RENEWED_MS } from "../limits.ts";
+import type { Mail } from "../mail/letter.ts";
+import type { SessionKey } from "../routing/key.ts";
+import { Corner } from "../store/contract/corner.ts";
+import { MemoryStore } from "../store/memory.ts";
+import type { Change, Claim } from "../store/store.ts";
+import { Lanes, type Worker } from "./lanes.ts";
+
+type Works = (worker: Scripted) => Promise<void>;
+
+/** Takes the letters that wait, unless its script says something else. */
+class Scripted implements Worker {
+  readonly stage: Stage;
+  readonly claim: Claim;
+  readonly arrived: string[] = [];
+  isBusy = false;
+  hasLeft = false;
+  changes = 0;
+
+  constructor(stage: Stage, claim: Claim) {
+    this.stage = stage;
+    this.claim = claim;
+  }
+
+  async work(): Promise<void> {
+    const { stage } = this;
+    const { key } = this.claim;
+    const atOnce = (stage.working.get(key) ?? 0) + 1;
+    stage.working.set(key, atOnce);
+    stage.atOnceMax = Math.max(stage.atOnceMax, atOnce);
+    stage.begun.push(key);
+    try {
+      await (stage.scripts.get(key) ?? takeAll)(this);
+    } finally {
+      stage.working.set(key, (stage.working.get(key) ?? 0) - 1);
+    }
+  }
+
+  arrive(mail: Mail): void {
+    this.arrived.push(mail.id);
+  }
+
+  changed(): void {
+    this.changes += 1;
+  }
+
+  async leave(): Promise<void> {
+    this.hasLeft = true;
+  }
+}
+
+async function takeAll({ stage, claim }: Scripted): Promise<void> {
+  const ids = (await stage.at.mail(claim.key)).map(({ id }) => id);
+  if (ids.length > 0) await stage.at.store.commit([{ do: "take", ...claim, ids }]);
+}
+
+/** A store, lanes over it, and what the workers did. */
+class Stage {
+  readonly world = new SimulatedWorld(1);
+  readonly at: Corner;
+  readonly lanes: Lanes<Scripted>;
+  readonly scripts = new Map<SessionKey, Works>();
+  readonly working = new Map<SessionKey, number>();
+  readonly begun: SessionKey[] = [];
+  readonly made: Scripted[] = [];
+  readonly logged: string[] = [];
+  atOnceMax = 0;
+
+  constructor() {
+    const store = new MemoryStore(this.world);
+    const nothing = async (): Promise<void> => {};
+    this.at = new Corner({ store, world: this.world, reopen: nothing, sweep: nothing, close: nothing });
+    const log = openLog("info", { write: (line) => void this.logged.push(line) });
+    const begin = async (claim: Claim): Promise<Scripted | null> => {
+      if ((await store.session(claim.key)) === null) return null;
+      const worker = new Scripted(this, claim);
+      this.made.push(worker);
+      return worker;
+    };
+    this.lanes = new Lanes({ store, world: this.world, log, begin });
+  }
+
+  async start(test: TestContext): Promise<void> {
+    this.lanes.start();
+    test.after(() => this.lanes.close());
+    await settle();
+  }
+
+  /** As a gateway commits: whoever it concerns hears of it. */
+  async tell(...changes: readonly Change[]): Promise<void> {
+    this.lanes.told(changes, await this.at.store.commit(changes));
+    await settle();
+  }
+
+  /** Lets simulated time go by, and everybody do what is due in it. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.world.nowMs() + ms;
+    while (this.world.nowMs() < untilMs && this.world.step()) await settle();
+  }
+
+  times(key: SessionKey): number {
+    return this.begun.filter((each) => each === key).length;
+  }
+}
+
+/** Work that goes on until it is let go, whatever it is told; at the latest when the test is over. */
+function stubborn(test: TestContext): { readonly works: Works; readonly letGo: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  test.after(() => resolve());
+  return { works: () => promise, letGo: resolve };
+}
+
+test("L1: work whose lease ran out is not joined by the work of the next claim", async (test) => {
+  const stage = new Stage();
+  const { at, world } = stage;
+  const [a, b] = [await at.open("a"), await at.open("b")];
+  const { works, letGo } = stubborn(test);
+  stage.scripts.set(a, works);
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  assert.equal(stage.times(a), 1);
+  world.pass(LEASE_MS + 1); // The whole process slept. A letter to somebody else makes it ask for work first.
+  await stage.tell(at.posting(b, "2"));
+  assert.equal(stage.made[0]?.hasLeft, true, "the first is told to stop");
+  assert.equal(stage.times(a), 1, "the second waits for it");
+  stage.scripts.delete(a);
+  letGo();
+  await settle();
+  assert.equal(stage.times(a), 2);
+  assert.equal(stage.atOnceMax, 1);
+  assert.deepEqual(await at.mail(a), []);
+});
+
+test("L1: a session that was somebody else's meanwhile waits for its old work too", async (test) => {
+  const stage = new Stage();
+  const { at, world } = stage;
+  const a = await at.open("a");
+  const { works, letGo } = stubborn(test);
+  stage.scripts.set(a, works);
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  world.pass(LEASE_MS + 1);
+  const stolen = await at.store.claim("other", 1_000, 10);
+  await at.store.release(stolen);
+  await stage.pass(2 * LEASE_RENEWED_MS); // The loss is noticed, and the session claimed again.
+  assert.equal(stage.made[0]?.hasLeft, true);
+  assert.equal(stage.times(a), 1);
+  stage.scripts.delete(a);
+  letGo();
+  await settle();
+  assert.equal(stage.times(a), 2);
+  assert.equal(stage.atOnceMax, 1);
+  assert.deepEqual(await at.mail(a), []);
+});
+
+test("L1: a session that somebody else has now is left to them", async (test) => {
+  const stage = new Stage();
+  const { at, world } = stage;
+  const a = await at.open("a");
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  world.pass(LEASE_MS + 1);
+  await at.post(a, "2");
+  const [stolen] = await at.store.claim("other", 100 * LEASE_MS, 10);
+  assert.equal(stolen?.key, a);
+  await stage.tell({ do: "signal", key: a, signal: "none" }); // Its worker meets the other's fence.
+  assert.equal(stage.lanes.worker(a), null);
+  await stage.pass(4 * LEASE_RENEWED_MS);
+  assert.equal(stage.lanes.worker(a), null);
+  assert.deepEqual(await at.waiting(a), ["2"]);
+});
+
+test("L2: whoever is poked while it works, works again, once", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.open("a");
+  const { works, letGo } = stubborn(test);
+  stage.scripts.set(a, works);
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  await stage.tell(at.posting(a, "2"));
+  await stage.tell(at.posting(a, "3"), { do: "signal", key: a, signal: "none" });
+  assert.equal(stage.times(a), 1);
+  assert.deepEqual(
+    stage.made[0]?.arrived,
+    [2, 3].map((n) => `ext:${at.id(String(n))}`),
+  );
+  assert.equal(stage.made[0]?.changes, 1);
+  stage.scripts.delete(a);
+  letGo();
+  await settle();
+  assert.equal(stage.times(a), 2);
+  assert.deepEqual(await at.mail(a), []);
+});
+
+test("a letter that was posted before is not told again", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.open("a");
+  await stage.start(test);
+  const posting = at.posting(a, "1");
+  await stage.tell(posting);
+  await stage.tell(posting);
+  assert.equal(stage.times(a), 1);
+});
+
+test("L3: work that throws is tried again after a pause by another worker, and others go on", async (test) => {
+  const stage = new Stage();
+  const { at, world } = stage;
+  const [a, b] = [await at.open("a"), await at.open("b")];
+  const begunAtMs: number[] = [];
+  stage.scripts.set(a, async (worker) => {
+    begunAtMs.push(world.nowMs());
+    if (begunAtMs.length <= 3) throw new Error("broken");
+    await takeAll(worker);
+  });
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  await stage.tell(at.posting(b, "2"));
+  assert.deepEqual(await at.mail(b), [], "the other lane is not held up");
+  assert.equal(begunAtMs.length, 1, "not at once");
+  await stage.pass(LEASE_RENEWED_MS);
+  const pauses = begunAtMs.slice(1).map((ms, at) => ms - (begunAtMs[at] ?? 0));
+  assert.deepEqual(pauses, [1_000, 2_000, 4_000]);
+  assert.deepEqual(await at.mail(a), []);
+  const ofA = stage.made.filter(({ claim }) => claim.key === a);
+  assert.deepEqual(
+    ofA.map(({ hasLeft }) => hasLeft),
+    [true, true, true, false],
+    "each that failed was told to stop what it still does",
+  );
+  assert.ok(stage.logged.some((line) => line.includes("broken")));
+});
+
+test("L3: a worker that cannot be made is tried again too", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.open("a");
+  const { session } = at.store;
+  let failures = 2;
+  test.mock.method(at.store, "session", async (key: SessionKey) => {
+    if (failures-- > 0) throw new Error("not now");
+    return await session.call(at.store, key);
+  });
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  await stage.pass(LEASE_RENEWED_MS);
+  assert.deepEqual(await at.mail(a), []);
+});
+
+test("L3: a session that was lost is claimed anew, without a pause", async (test) => {
+  const stage = new Stage();
+  const { at, world } = stage;
+  const a = await at.open("a");
+  let tries = 0;
+  stage.scripts.set(a, async (worker) => {
+    if ((tries += 1) === 1) throw new Fault("stale_writer", "somebody else was here");
+    await takeAll(worker);
+  });
+  await stage.start(test);
+  const beforeMs = world.nowMs();
+  await stage.tell(at.posting(a, "1"));
+  assert.equal(world.nowMs(), beforeMs);
+  assert.deepEqual(await at.mail(a), []);
+  const [lost, again] = stage.made;
+  assert.ok(lost?.hasLeft && again && again.claim.fence > lost.claim.fence);
+});
+
+test("a session that was deleted is forgotten", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.open("a");
+  stage.scripts.set(a, async ({ claim }) => {
+    await at.store.commit([{ do: "delete", key: claim.key, expect: null }]);
+    throw new Fault("not_found", "it is gone");
+  });
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  await stage.pass(2 * LEASE_RENEWED_MS);
+  assert.equal(stage.lanes.worker(a), null);
+  assert.equal(stage.times(a), 1);
+});
+
+test("L4: of the sessions without work, so many stay at hand, and the one longest idle goes", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const keys: SessionKey[] = [];
+  await stage.start(test);
+  for (let n = 0; n <= HOT_SESSIONS_MAX; n += 1) {
+    const key = await at.open(`s${n}`);
+    keys.push(key);
+    await stage.tell(at.posting(key, `to ${n}`));
+    const [first] = stage.made;
+    if (n === 0 && first) first.isBusy = true;
+  }
+  const [busy, gone, ...others] = keys;
+  assert.ok(busy !== undefined && gone !== undefined);
+  assert.notEqual(stage.lanes.worker(busy), null, "something is under way in it");
+  assert.equal(stage.lanes.worker(gone), null);
+  for (const key of others) assert.notEqual(stage.lanes.worker(key), null, key);
+  await at.post(gone, "again");
+  assert.deepEqual([...(await at.claim("other")).keys()], [gone], "its claim was given back");
+});
+
+test("L4: a session that was idle for a while is let go, and a busy one when it is not busy any more", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const [a, b] = [await at.open("a"), await at.open("b")];
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  await stage.tell(at.posting(b, "2"));
+  const busy = stage.lanes.worker(b);
+  assert.ok(busy);
+  busy.isBusy = true;
+  await stage.pass(2 * LEASE_RENEWED_MS);
+  assert.equal(stage.lanes.worker(a), null);
+  assert.equal(stage.lanes.worker(b), busy);
+  busy.isBusy = false;
+  await stage.pass(2 * LEASE_RENEWED_MS);
+  assert.equal(stage.lanes.worker(b), null);
+});
+
+test("a session that has work longer than a lease stays ours", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.open("a");
+  const { works, letGo } = stubborn(test);
+  stage.scripts.set(a, works);
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  await stage.pass(5 * LEASE_MS);
+  assert.deepEqual(await at.store.claim("other", 1_000, 10), []);
+  assert.equal(stage.made.length, 1);
+  letGo();
+});
+
+test("L5: work that no hint told of is found by asking the store again", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.open("a");
+  await stage.start(test);
+  await at.post(a, "1");
+  await settle();
+  assert.deepEqual(await at.waiting(a), ["1"], "nobody was told");
+  await stage.pass(LEASE_RENEWED_MS);
+  assert.deepEqual(await at.mail(a), []);
+});
+
+test("L5: a store that fails to claim or to renew is asked again", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.open("a");
+  await stage.start(test);
+  const broken = ["claim", "renew"] as const;
+  const mocks = broken.map((verb) =>
+    test.mock.method(at.store, verb, () => Promise.reject(new Error("not now"))),
+  );
+  await stage.tell(at.posting(a, "1"));
+  await stage.pass(2 * LEASE_RENEWED_MS);
+  assert.deepEqual(await at.waiting(a), ["1"]);
+  for (const mock of mocks) mock.mock.restore();
+  await stage.pass(2 * LEASE_RENEWED_MS);
+  assert.deepEqual(await at.mail(a), []);
+});
+
+test("after close nothing runs, and another owner can claim everything at once", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const [a, b, c] = [await at.open("a"), await at.open("b"), await at.open("c")];
+  stage.scripts.set(b, async () => {
+    throw new Error("broken"); // It is in its pause when the gateway closes.
+  });
+  const { works, letGo } = stubborn(test);
+  stage.scripts.set(c, works);
+  stage.lanes.start();
+  await settle();
+  for (const key of [a, b, c]) await stage.tell(at.posting(key, `to ${key}`));
+  await at.post(a, "later");
+  const closed = stage.lanes.close();
+  await settle();
+  assert.equal(stage.made.find(({ claim }) => claim.key === c)?.hasLeft, true);
+  let isClosed = false;
+  void closed.then(() => (isClosed = true));
+  await settle();
+  assert.equal(isClosed, false, "it waits for what runs");
+  letGo();
+  await closed;
+  assert.deepEqual([...stage.working.values()], [0, 0, 0]);
+  assert.deepEqual([...(await at.claim("other")).keys()].toSorted(), [a, b, c].toSorted());
+  const begun = stage.begun.length;
+  await stage.tell(at.posting(a, "too late"));
+  assert.equal(stage.begun.length, begun);
+});

@@ -1,0 +1,32 @@
+import type { World } from "../base/world.ts";
+import type { Agent, SessionConfig } from "../config/config.ts";
+import type { Prompts } from "../config/prompt.ts";
+import type { Bus } from "../events/bus.ts";
+import type { Mailbox } from "../mail/mailbox.ts";
+import type { Catalog } from "../models/catalog.ts";
+import type { Slots } from "../scheduler/slots.ts";
+import type { Held } from "../sessions/held.ts";
+import type { Store } from "../store/store.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { Answers } from "./answers.ts";
+
+/** What a turn needs of the rest of the system. main.ts hands it in. */
+export interface TurnParts {
+  readonly world: World;
+  readonly bus: Bus;
+  readonly store: Pick<Store, "putBlob" | "readBlob">;
+  readonly slots: Pick<Slots, "take">;
+  readonly catalog: Catalog;
+  readonly prompts: Prompts;
+  readonly answers: Answers;
+  readonly tools: readonly Tool[];
+  readonly session: SessionConfig;
+  readonly channels: ReadonlySet<string>; // doors that answers can go through
+}
+
+/** The session a turn runs in. */
+export interface Place {
+  readonly held: Held;
+  readonly mailbox: Mailbox;
+  readonly agent: Agent;
+}
