@@ -64,5 +64,15 @@ export type {
   Store,
 } from "./store/store.ts";
 export type { Timer } from "./timers/timer.ts";
-export type { BlobName, Block, Body, Draft, Entry, Gap, Header, Message } from "./transcript/entry.ts";
+export {
+  textOf,
+  type BlobName,
+  type Block,
+  type Body,
+  type Draft,
+  type Entry,
+  type Gap,
+  type Header,
+  type Message,
+} from "./transcript/entry.ts";
 export { spillMessage, type PutBlob } from "./transcript/spill.ts";

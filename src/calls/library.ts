@@ -4,8 +4,11 @@ import { Fault } from "../base/fault.ts";
 import type { Bus, Event } from "../events/bus.ts";
 import { follow } from "../events/follow.ts";
 import { parseKey } from "../routing/key.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Entry, Gap } from "../transcript/entry.ts";
 import type { Caller, System } from "./call.ts";
 import type { Door, Input, Output } from "./door.ts";
+import { reached } from "./reach.ts";
 import type { CallName } from "./table.ts";
 
 type Rest<Name extends CallName, Given extends string> = Omit<Input<Name>, Given>;
@@ -66,13 +69,24 @@ export class Sessions {
     { from, signal }: { readonly from?: number; readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<Event, void> {
     const { store } = this.#system;
-    const key = parseKey(sessionKey);
-    const session = await store.session(key);
-    if (session === null) throw new Fault("not_found", `there is no session ${key}`);
-    const { id, lastSeq } = session.transcript;
+    const { key, transcript } = await this.#session(sessionKey);
+    const { id, lastSeq } = transcript;
     const over = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
     const readSince = (seq: number) => store.entries(id, { since: seq });
     yield* follow(this.#bus, { key, readSince }, from ?? lastSeq, over);
+  }
+
+  /** The entries of a session as they are in its transcript, along its active path; what cannot be read comes as a Gap. */
+  async *entries(
+    sessionKey: string,
+    { from = 1 }: { readonly from?: number } = {},
+  ): AsyncGenerator<Entry | Gap, void> {
+    const { transcript } = await this.#session(sessionKey);
+    yield* this.#system.store.entries(transcript.id, { from });
+  }
+
+  async #session(sessionKey: string): Promise<Session> {
+    return await reached(this.#system, PROGRAM, parseKey(sessionKey));
   }
 
   status(sessionKey: string, more: Rest<"status", "sessionKey"> = {}): Promise<Output<"status">> {

@@ -2,7 +2,7 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { IMAGE_BYTES_MAX, THREAD_START_ENTRIES_MAX } from "../limits.ts";
+import { ANSWER_LOOKBACK_ENTRIES, IMAGE_BYTES_MAX, THREAD_START_ENTRIES_MAX } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { chatOf, describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
@@ -104,14 +104,34 @@ export async function receive(
 async function posting(system: System, key: SessionKey, letter: Letter): Promise<Sending> {
   const session = system.lanes.worker(key)?.session ?? (await system.store.session(key));
   const opened = session === null ? [await opening(system, key)] : [];
-  const output = (receipt: Receipt | null): Sent => ({
-    sessionKey: receipt?.posts[0]?.to ?? key,
-    id: letter.id,
-    repeated: receipt?.posts[0]?.repeated ?? false,
-    // Read before it was posted, so whoever follows from here sees the message itself.
-    seq: session?.transcript.lastSeq ?? receipt?.seqs[key] ?? 0,
-  });
+  // Read before it was posted, so whoever follows from here sees the message itself.
+  const seq = session?.transcript.lastSeq;
+  const output = async (receipt: Receipt | null): Promise<Sent> => {
+    const [posted] = receipt?.posts ?? [];
+    if (posted?.repeated) return { ...(await firstReceipt(system, posted.to, letter.id)), repeated: true };
+    return {
+      sessionKey: posted?.to ?? key,
+      id: letter.id,
+      repeated: false,
+      seq: seq ?? receipt?.seqs[key] ?? 0,
+    };
+  };
   return { id: letter.id, changes: [...opened, { do: "post", to: [key], letter }], output };
+}
+
+/** Of a letter that was posted before: whoever follows from here sees it too, if it was taken lately. */
+async function firstReceipt(system: System, to: SessionKey, id: string): Promise<Omit<Sent, "repeated">> {
+  const session = await system.store.session(to);
+  let seq = session?.transcript.lastSeq ?? 0;
+  let looked = 0;
+  if (seq === 0 || session === null) return { sessionKey: to, id, seq: 0 };
+  for await (const entry of system.store.entries(session.transcript.id, { before: null })) {
+    if ((looked += 1) > ANSWER_LOOKBACK_ENTRIES) break;
+    if (entry.type !== "message" || entry.mailId !== id) continue;
+    seq = entry.seq - 1;
+    break;
+  }
+  return { sessionKey: to, id, seq };
 }
 
 async function opening(system: System, key: SessionKey): Promise<Change> {

@@ -56,10 +56,12 @@ test("a slot that was granted is not lost when its taker gives up in the same mo
   const first = await slots.take(asking("first"), never);
   const giving = new AbortController();
   const granted = slots.take(asking("a"), giving.signal);
+  const behind = slots.take(asking("b"), never);
   first.giveBack();
   giving.abort(new Error("too late"));
+  assert.equal(slots.inFrontOf(asking("b").key), 0, "who waits behind it waits on");
   (await granted).giveBack();
-  await slots.take(asking("b"), never);
+  await behind;
 });
 
 test("a slot given back twice counts once", async () => {

@@ -70,6 +70,7 @@ async function askOnce(
   };
   try {
     const answer = await unlessAborted(model.ask(request, show), signal);
+    if (!isAnswer(answer)) throw new Error("it gave something that is no answer");
     return { answer, modelMs: world.nowMs() - fromMs };
   } catch (error) {
     signal.throwIfAborted();
@@ -78,6 +79,15 @@ async function askOnce(
     const answer: Answer = { kind: "failed", why: "local", message, retryAfterMs: null };
     return { answer, modelMs: world.nowMs() - fromMs };
   }
+}
+
+/** Programs bring models along, and JavaScript returns anything. */
+function isAnswer(answer: Answer | null | undefined): answer is Answer {
+  if (answer?.kind === "failed") return typeof answer.message === "string";
+  if (answer?.kind !== "reply") return false;
+  const { content, usage } = answer;
+  const amounts = [usage?.input, usage?.output, usage?.cacheRead, usage?.cacheWrite, usage?.cost?.total ?? 0];
+  return Array.isArray(content) && amounts.every(Number.isFinite);
 }
 
 async function requestOf(parts: TurnParts, question: Question): Promise<Request> {

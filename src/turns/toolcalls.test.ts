@@ -235,6 +235,7 @@ test("so many tools run at once, and each call gets its own result", async () =>
   assert.equal(results.length, 30);
   for (const result of results) assert.ok(textIn(result).endsWith(`:5:${result.toolCallId}`));
   assert.equal((await step.at.row(step.key)).usage.toolCalls, 30);
+  assert.equal(step.world.step(), false, "no alarm is left");
 });
 
 test("T2: what a tool did to the store is there with its result", async () => {
@@ -262,7 +263,7 @@ test("T2: what the store refuses becomes the result, and nothing of it has happe
   }
 });
 
-test("that the session is somebody else's now is no result, and nothing more is begun", async () => {
+test("that the session is somebody else's now is no result, and no runner begins another call", async () => {
   const step = new Step();
   let ran = 0;
   const parts = await step.parts(tool("t", () => `run ${(ran += 1)}`));
@@ -308,9 +309,14 @@ test("T3: when a person steers, what has not begun is not begun", async () => {
 test("whoever leaves begins nothing, waits for what runs, and writes nothing of what it gave up", async () => {
   const step = new Step();
   const { promise, resolve } = Promise.withResolvers<string>();
+  let begun = 0;
+  const endless = tool("endless", () => {
+    begun += 1;
+    return new Promise(() => {});
+  });
   const parts = await step.parts(
     tool("t", () => promise),
-    tool("endless", () => new Promise(() => {})),
+    endless,
   );
   const stop = new Stopped({ kind: "leaving", why: "the gateway stops" });
   const many = ["t", ...Array.from({ length: 20 }, () => "endless")];
@@ -320,6 +326,7 @@ test("whoever leaves begins nothing, waits for what runs, and writes nothing of 
   resolve("done");
   await settle();
   assert.deepEqual((await step.results()).map(textIn), ["done"]);
+  assert.equal(begun, TOOLS_PARALLEL_MAX - 1);
   step.stop.abort(stop);
   await assert.rejects(running, stop);
   assert.equal((await step.results()).length, 1);

@@ -49,12 +49,7 @@ export async function runCalls(parts: CallParts, seq: number, calls: readonly To
   const runSome = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       if (parts.leaving.aborted) return;
-      try {
-        await settle(parts, next, `${parts.held.row.transcript.id}:${seq}:${next.id}`);
-      } catch (error) {
-        waiting.length = 0; // What cannot be written down is not begun.
-        throw error;
-      }
+      await settle(parts, next, `${parts.held.row.transcript.id}:${seq}:${next.id}`);
     }
   };
   const runners = Array.from({ length: Math.min(TOOLS_PARALLEL_MAX, calls.length) }, runSome);

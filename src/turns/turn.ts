@@ -147,6 +147,7 @@ export class Turn {
     try {
       if (this.#left !== null) {
         await this.#safePoint(); // who was killed meanwhile runs nothing more
+        await this.#mailbox.waiting(); // who wrote meanwhile is heard before more is done
         const left = this.#left;
         this.#left = null;
         await settleLeft(this.#callParts(left.seq), left, this.#parts.store);

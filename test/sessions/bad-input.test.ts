@@ -257,7 +257,7 @@ describe("a turn", () => {
     await stillAnswers(stage);
   });
 
-  test("takes as long as it may, and what it had said is kept", async (t) => {
+  test("ends when it has taken as long as it may, and its call has a result", async (t) => {
     const gate = new Gate();
     const config = { agents: { main: { limits: { turnSeconds: 1 } } } };
     const stage = await Stage.open(t, config, { tools: [gate.tool] });

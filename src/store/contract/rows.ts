@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { SessionKey } from "../../routing/key.ts";
+import type { Origin } from "../../routing/route.ts";
 import type { RunState } from "../../sessions/session.ts";
 import { NO_USAGE } from "../rules.ts";
 import { ended, refused, withoutTrace, type Corner } from "./corner.ts";
@@ -108,6 +110,52 @@ export function rowContract(corner: () => Corner): void {
       assert.deepEqual((await at.row(key)).usage, expected);
       await at.reopen();
       assert.deepEqual((await at.row(key)).usage, expected);
+    });
+
+    test("what is charged to a session counts in the trees above it, also when its parent is gone", async () => {
+      const at = corner();
+      const root = await at.open("root");
+      const child = at.key("child");
+      const grandchild = at.key("grandchild");
+      const alone = await at.open("alone");
+      await at.store.commit([
+        { ...at.opening(child), parent: root },
+        { ...at.opening(grandchild), parent: child },
+        { do: "charge", key: root, usage: { steps: 1, toolPeakBytes: 5 } },
+      ]);
+      assert.equal((await at.row(root)).tree, null); // nobody below it has used anything
+      const before = await at.row(root);
+      at.world.pass(60_000);
+      await at.store.commit([
+        { do: "charge", key: grandchild, usage: { steps: 2, cost: 0.5, toolPeakBytes: 9 } },
+      ]);
+      await at.store.commit([{ do: "charge", key: child, usage: { steps: 4 } }]);
+      const stepsOf = async (key: SessionKey): Promise<(number | undefined)[]> => {
+        const { usage, tree } = await at.row(key);
+        return [usage.steps, tree?.steps, tree?.cost, tree?.toolPeakBytes];
+      };
+      await at.reopen();
+      assert.deepEqual(await stepsOf(root), [1, 7, 0.5, 9]);
+      assert.deepEqual(await stepsOf(child), [4, 6, 0.5, 9]);
+      assert.deepEqual(await stepsOf(grandchild), [2, undefined, undefined, undefined]);
+      assert.equal((await at.row(alone)).tree, null);
+      assert.equal((await at.row(root)).updatedAtMs, before.updatedAtMs); // it did nothing itself
+      await at.store.commit([{ do: "delete", key: child, expect: null }]);
+      await at.store.commit([{ do: "charge", key: grandchild, usage: { steps: 8 } }]);
+      assert.deepEqual(await stepsOf(root), [1, 15, 0.5, 9]);
+    });
+
+    test("where a message came from is kept beside where answers go", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      const route = { channel: "c", to: "t", thread: "1" };
+      const origin: Origin = {
+        ...{ channel: "c", account: "work", chatType: "group", peer: "g" },
+        ...{ sender: "ada", thread: "1", subject: "Roses" },
+      };
+      await at.store.commit([{ do: "reroute", key, fence: 0, route, origin }]);
+      await at.reopen();
+      assert.deepEqual([(await at.row(key)).route, (await at.row(key)).origin], [route, origin]);
     });
 
     test("signals, settings and charges need no fence, also when the session has an owner or has ended", async () => {
