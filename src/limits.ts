@@ -145,7 +145,8 @@ export const THREAD_START_ENTRIES_MAX = 40;
 /** Characters of an answer that leave a session. Escaped, each may take six bytes in a letter. */
 export const OUTWARD_CHARS_MAX = 100_000;
 
-/** Times that a door is tried with an answer, and the pause before the second; doubled each time. */
+/** How long a door may take over an answer, how often it is tried, and the pause before the second time; doubled each time. */
+export const DELIVERY_MS_MAX = 60_000;
 export const DELIVERY_TRIES_MAX = 8;
 export const DELIVERY_RETRY_MS = 1_000;
 

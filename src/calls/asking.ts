@@ -2,10 +2,11 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import { alarm } from "../base/waiting.ts";
 import { LISTED_MAX_OF_TOOL } from "../limits.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import type { SessionQuery } from "../store/store.ts";
-import { alarm, answerIn } from "../turns/answers.ts";
+import { answerIn } from "../turns/answers.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { named, reached, sees, visibilityOf } from "./reach.ts";
 import type * as shape from "./schemas.ts";

@@ -72,7 +72,20 @@ test("a megabyte that almost looks like secrets is read through in one go", () =
       "ghp_",
       "xoxb-",
     ],
-    ...["AKIA", "eyJaaaaaaaaaaaa.", "a://b:", "a+://", "a-", "token ", "token=", "password    =", "bearer "],
+    ...[
+      "AKIA",
+      "eyJaaaaaaaaaaaa.",
+      "eyJ-",
+      "sk-",
+      "-----BEGIN PRIVATE KEY-----",
+      "a://b:",
+      "a+://",
+      "a-",
+      "token ",
+      "token=",
+      "password    =",
+      "bearer ",
+    ],
   ])
     assert.equal(typeof redacted(piece.repeat(1_000_000 / piece.length)), "string");
 });

@@ -13,7 +13,7 @@ const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
   [/\bAIza[A-Za-z0-9_-]{30,}/g, "[redacted: key]"],
   [/\bglpat-[A-Za-z0-9_-]{16,}/g, "[redacted: key]"],
   [/\bnpm_[A-Za-z0-9]{30,}/g, "[redacted: key]"],
-  [/\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+/g, "[redacted: token]"],
+  [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+/g, "[redacted: token]"],
   [/\b(bearer|basic) [A-Za-z0-9._~+/=-]{16,}/gi, "$1 [redacted]"],
   [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{1,200}:)[^\s@/]{1,200}@/gi, "$1[redacted]@"],
   [

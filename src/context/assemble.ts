@@ -9,6 +9,10 @@
 
 import { defused, wrapped } from "../routing/envelope.ts";
 import type { Block, Entry, Message } from "../transcript/entry.ts";
+import type { TurnEnded } from "../turns/where.ts";
+
+/** Characters of the reason why there is no answer: what a provider says can be long. */
+const REASON_CHARS = 500;
 
 type User = Extract<Message, { role: "user" }>;
 type Assistant = Extract<Message, { role: "assistant" }>;
@@ -59,9 +63,30 @@ function shown(entry: Entry, shared: boolean): Message | null {
         content: `Summary of what was tried before:\n${defused(entry.summary)}`,
         timestamp,
       };
+    case "custom":
+      return unanswered(entry, timestamp);
     default:
       return null; // A note for programs, or a kind that we do not know.
   }
+}
+
+/**
+ * A turn that ended without an answer says so in its place: what a person stopped, or what failed, must not look like
+ * something that is still to be done.
+ */
+function unanswered(
+  { customType, data }: Extract<Entry, { type: "custom" }>,
+  timestamp: number,
+): Message | null {
+  const { outcome, reason } = (data ?? {}) as Partial<TurnEnded>;
+  if (customType !== "sessiond/turn-ended" || typeof outcome !== "string" || outcome === "done") return null;
+  const why = typeof reason === "string" ? `: ${reason.slice(0, REASON_CHARS)}` : "";
+  return {
+    role: "assistant",
+    content: [{ type: "text", text: defused(`[No answer was given here (${outcome}${why}).]`) }],
+    ...{ api: "sessiond", provider: "sessiond", model: "none", stopReason: "stop", timestamp },
+    usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  };
 }
 
 function messageOf(entry: Extract<Entry, { type: "message" }>, shared: boolean): Message | null {

@@ -155,7 +155,7 @@ test("leaving stops it in a pause, and the answer stays for the next owner, unde
   const outbox = doors.outbox(key);
   outbox.kick();
   await settle();
-  outbox.leave();
+  void outbox.leave();
   await outbox.delivering;
   outbox.kick();
   await doors.pass();
@@ -180,7 +180,7 @@ test("leaving is heard by a door, and what it has taken nevertheless is not hand
   const outbox = doors.outbox(key);
   outbox.kick();
   await settle();
-  outbox.leave();
+  void outbox.leave();
   await outbox.delivering;
   assert.deepEqual(
     (await at.outbox(false)).map(({ id }) => id.split("/").at(-1)),
@@ -217,4 +217,31 @@ test("a store that cannot be read ends delivering with a word in the log, and th
   outbox.kick();
   await outbox.delivering;
   assert.deepEqual(doors.ids, ["1"]);
+});
+
+test("a door that never says anything is given up, and tried again under the same id", async () => {
+  const doors = new Doors();
+  const { at } = doors;
+  const key = await at.open("a");
+  await at.store.commit([at.sending("1", key)]);
+  doors.deliver = () => (doors.handed.length < 3 ? new Promise(() => {}) : Promise.resolve());
+  doors.outbox(key).kick();
+  await doors.pass();
+  assert.deepEqual(doors.ids, ["1", "1", "1"]);
+  assert.deepEqual((await at.store.outbox({ refused: false })).rows, []);
+});
+
+test("a door that never says anything does not keep a gateway from closing, and its answer stays", async () => {
+  const doors = new Doors();
+  const { at } = doors;
+  const key = await at.open("a");
+  await at.store.commit([at.sending("1", key)]);
+  doors.deliver = () => new Promise(() => {});
+  const outbox = doors.outbox(key);
+  outbox.kick();
+  await settle();
+  const left = outbox.leave();
+  await doors.pass();
+  await left;
+  assert.equal((await at.store.outbox({ refused: false })).rows.length, 1);
 });

@@ -12,8 +12,9 @@
 //   O3. A door that fails holds up its session's answers, and nobody else's.
 
 import type { Log } from "../base/log.ts";
+import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
-import { DELIVERY_RETRY_MS, DELIVERY_TRIES_MAX } from "../limits.ts";
+import { DELIVERY_MS_MAX, DELIVERY_RETRY_MS, DELIVERY_TRIES_MAX, LEAVE_GRACE_MS } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change, Receipt, Store } from "../store/store.ts";
 import type { Outgoing } from "./letter.ts";
@@ -35,7 +36,8 @@ export interface OutboxParts {
 export class Outbox {
   readonly #parts: OutboxParts;
   readonly #key: SessionKey;
-  readonly #closing = new AbortController();
+  readonly #closing = new AbortController(); //  the door hears of it, and is waited for a while
+  readonly #givingUp = new AbortController(); // and no longer
   #delivering: Promise<void> | null = null;
   #again = false;
 
@@ -56,8 +58,11 @@ export class Outbox {
   }
 
   /** What is not delivered yet stays in the list, for whoever owns the session next. */
-  leave(): void {
+  async leave(): Promise<void> {
     this.#closing.abort();
+    const callOff = alarm(this.#parts.world, LEAVE_GRACE_MS, () => this.#givingUp.abort());
+    await this.#delivering;
+    callOff();
   }
 
   async #deliver(): Promise<void> {
@@ -95,7 +100,7 @@ export class Outbox {
     for (let tries = 1; ; tries += 1) {
       signal.throwIfAborted();
       try {
-        await deliver(outgoing, signal);
+        await this.#tryOnce(deliver, outgoing);
         return await this.#settle(outgoing, null);
       } catch (error) {
         signal.throwIfAborted();
@@ -108,6 +113,22 @@ export class Outbox {
           return await this.#settle(outgoing, `given up after ${tries} tries: ${why.slice(0, 500)}`);
       }
       await world.sleep(DELIVERY_RETRY_MS * 2 ** (tries - 1), signal);
+    }
+  }
+
+  /** A door that neither takes it nor refuses is given up: it may have taken it, and gets it again under the same id. */
+  async #tryOnce(deliver: Deliver, outgoing: Outgoing): Promise<void> {
+    const late = new AbortController();
+    const callOff = alarm(this.#parts.world, DELIVERY_MS_MAX, () =>
+      late.abort(new Error(`the channel did not take it within ${DELIVERY_MS_MAX} ms`)),
+    );
+    const heard = AbortSignal.any([this.#closing.signal, late.signal]);
+    const over = AbortSignal.any([this.#givingUp.signal, late.signal]);
+    const taking = Promise.try(() => deliver(outgoing, heard));
+    try {
+      await unlessAborted(taking, over);
+    } finally {
+      callOff();
     }
   }
 

@@ -183,12 +183,11 @@ describe("words", () => {
 });
 
 describe("in a conversation", () => {
-  test("the newest user message is the script, also in blocks and envelopes", async () => {
+  test("the newest user messages are one script, also in blocks and envelopes", async () => {
     const envelope = "[[sessiond message from agent:main:main]]\n!say b\n[[sessiond end]]";
-    assert.equal(await said([user("!fail auth"), user(envelope)]), "b");
     const image: Block = { type: "image", data: "AAAA", mimeType: "image/png" };
     const blocks = user([{ type: "text", text: "look:\n!say c" }, image, { type: "text", text: "!say d" }]);
-    assert.equal(await said([user("!say a"), user(envelope), blocks]), "c\nd");
+    assert.equal(await said([user("!say a"), user(envelope), blocks]), "a\nb\nc\nd");
   });
 
   test("ids of calls are new in the conversation, also when messages were taken out of it", async () => {

@@ -73,12 +73,13 @@ const WORDS: ReadonlyMap<string, (rest: string) => Meaning> = new Map<string, (r
 ]);
 
 /**
- * What is to be done now; null when there is no script. The script is in the newest user message alone: what stands
- * before it may have failed, or was for another turn. How far it has come is seen after it: one answer for each step.
+ * What is to be done now; null when there is no script. The script is in the newest user message and those
+ * directly before it. How far it has come is seen in the messages after it: one answer for each step.
  */
 export function stepOf(messages: readonly Message[], newest: number): Step | null {
-  const message = messages[newest];
-  const steps = message ? stepsIn(textOf({ type: "message", message })) : null;
+  const before = messages.findLastIndex(({ role }, at) => at < newest && role !== "user");
+  const run = messages.slice(before + 1, newest + 1);
+  const steps = stepsIn(run.map((message) => textOf({ type: "message", message })).join("\n"));
   if (steps === null) return null;
   if (typeof steps === "string") return [{ do: "say", text: steps }];
   return steps[messages.slice(newest + 1).filter(({ role }) => role === "assistant").length] ?? [];

@@ -1,4 +1,3 @@
-import type { World } from "../base/world.ts";
 import { ANSWER_LOOKBACK_ENTRIES } from "../limits.ts";
 import type { Entry, Gap } from "../transcript/entry.ts";
 import { textOf } from "../transcript/entry.ts";
@@ -68,11 +67,4 @@ export async function answerIn(
     }
   }
   return null;
-}
-
-/** Runs out after a while, unless it is called off before. */
-export function alarm(world: World, ms: number, ring: () => void): () => void {
-  const off = new AbortController();
-  world.sleep(ms, off.signal).then(ring, () => {}); // Rejects only when it is called off.
-  return () => off.abort();
 }

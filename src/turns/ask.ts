@@ -1,5 +1,6 @@
 // One step's question to the model: what it is shown, the slot it needs, and asking again when it was busy.
 
+import { unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { assemble, withPictures } from "../context/assemble.ts";
 import { MODEL_RETRY_MS, MODEL_TRIES_MAX } from "../limits.ts";
@@ -10,7 +11,6 @@ import { describeKey } from "../routing/key.ts";
 import type { Held } from "../sessions/held.ts";
 import { formOf, type Tool } from "../tools/tool.ts";
 import type { Voice } from "./spoken.ts";
-import { unlessAborted } from "./stop.ts";
 import type { TurnParts } from "./parts.ts";
 
 export interface Question {

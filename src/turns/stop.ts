@@ -16,17 +16,3 @@ export class Stopped extends Error {
     this.stop = stop;
   }
 }
-
-/** A promise's own end, or the end of waiting for it. What was waited for may go on; nobody hears of it. */
-export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  promise.catch(() => {}); // Its failure is told below, or nobody waits for it any more: then it must not end the process.
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(signal.reason);
-  signal.addEventListener("abort", giveUp, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", giveUp);
-  }
-}

@@ -12,6 +12,7 @@
 //   T3. A call that was not started when the turn stopped, or when a person steered, is never started: its result says so.
 
 import { Fault } from "../base/fault.ts";
+import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
 import { RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
@@ -21,8 +22,7 @@ import { problemsIn, type Output, type Result, type Tool } from "../tools/tool.t
 import { jsonOf } from "../transcript/codec.ts";
 import type { Block, Message } from "../transcript/entry.ts";
 import { spillMessage, type PutBlob } from "../transcript/spill.ts";
-import { alarm } from "./answers.ts";
-import { Stopped, unlessAborted } from "./stop.ts";
+import { Stopped } from "./stop.ts";
 import type { ToolCall } from "./where.ts";
 
 export type ResultMessage = Extract<Message, { role: "toolResult" }>;

@@ -15,6 +15,7 @@
 //   U5. A slot is held while a model is asked, and at no other time.
 
 import { Fault, type FaultCode } from "../base/fault.ts";
+import { alarm } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { LEAVE_GRACE_MS, RESUMES_MAX } from "../limits.ts";
 import { steering } from "../mail/batch.ts";
@@ -27,7 +28,6 @@ import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { Outcome, RunState, Usage } from "../sessions/session.ts";
 import { allowed, type Tool } from "../tools/tool.ts";
 import type { BlobName, Block, Body } from "../transcript/entry.ts";
-import { alarm } from "./answers.ts";
 import { askModel, type Asked } from "./ask.ts";
 import { answeredTo, classOf, entriesOf, rerouting } from "./letters.ts";
 import type { Place, TurnParts } from "./parts.ts";

@@ -1,6 +1,7 @@
 // What runs in a session's lane: it goes on with a turn that was left, then turns letters into turns until none wait.
 
 import { Fault } from "../base/fault.ts";
+import { alarm } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { modeOf, nextTurn } from "../mail/batch.ts";
 import type { Mail, Mode } from "../mail/letter.ts";
@@ -12,7 +13,6 @@ import { Held, type HeldParts } from "../sessions/held.ts";
 import { inForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
-import { alarm } from "./answers.ts";
 import type { TurnParts } from "./parts.ts";
 import { Turn } from "./turn.ts";
 import { openTurn } from "./where.ts";
@@ -94,8 +94,7 @@ export class SessionWorker implements Worker {
     this.#isLeaving = true;
     this.#turn?.leave();
     this.#nudge?.();
-    this.#outbox.leave();
-    await this.#outbox.delivering;
+    await this.#outbox.leave();
   }
 
   /** A turn that was cut off by a crash, left by another owner, or paused. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
-import { unlessAborted } from "./stop.ts";
+import { unlessAborted } from "./waiting.ts";
 
 test("a promise that nobody waits for any more may fail without ending the process", async () => {
   const surprises: unknown[] = [];

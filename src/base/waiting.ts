@@ -1,0 +1,22 @@
+import type { World } from "./world.ts";
+
+/** Runs out after a while, unless it is called off before. */
+export function alarm(world: World, ms: number, ring: () => void): () => void {
+  const off = new AbortController();
+  world.sleep(ms, off.signal).then(ring, () => {}); // Rejects only when it is called off.
+  return () => off.abort();
+}
+
+/** A promise's own end, or the end of waiting for it. What was waited for may go on; nobody hears of it. */
+export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  promise.catch(() => {}); // Its failure is told below, or nobody waits for it any more: then it must not end the process.
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(signal.reason);
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+  }
+}
