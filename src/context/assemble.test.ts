@@ -245,6 +245,31 @@ test("an answer that was stopped before its first word, and notes for programs, 
   assert.deepEqual(shape(assemble(all, false)), ["user: hello"]);
 });
 
+test("a turn that ended without an answer says so in its place, and one that was answered says nothing", () => {
+  const ended = (data: unknown): Body => ({ type: "custom", customType: "sessiond/turn-ended", data });
+  const all = entries(
+    user("delete everything"),
+    ended({ outcome: "aborted", reason: "a person stopped it" }),
+    user("hello"),
+    answer(text("hi")),
+    ended({ outcome: "done", reason: null }),
+    user("again"),
+    ended({ outcome: "failed", reason: "x".repeat(10_000) }),
+    ended({ outcome: 7 }),
+    ended(null),
+  );
+  const shown = shape(assemble(all, false));
+  assert.deepEqual(shown.slice(0, 5), [
+    "user: delete everything",
+    "assistant: [No answer was given here (aborted: a person stopped it).]",
+    "user: hello",
+    "assistant: hi",
+    "user: again",
+  ]);
+  assert.equal(shown.length, 6);
+  assert.ok((shown[5]?.length ?? 0) < 600);
+});
+
 test("pictures are shown from their blobs, in their place, and other spilled texts as they are", async () => {
   const picture = { ...text("[image/png of 3 bytes]"), blob: BLOB, mimeType: "image/png" } as Block;
   const spilled: Block = { type: "text", text: "head … tail", blob: BLOB };

@@ -2,8 +2,16 @@
 
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
-import { SimulatedWorld, type ConfigInput, type Deliver, type Outgoing } from "../../src/index.ts";
-import { fault, Glass, Stage, tool } from "./stage.ts";
+import {
+  MemoryStore,
+  parseKey,
+  RealWorld,
+  SimulatedWorld,
+  type ConfigInput,
+  type Deliver,
+  type Outgoing,
+} from "../../src/index.ts";
+import { fault, Gate, Glass, Stage, tool } from "./stage.ts";
 
 const MAIN = "agent:main:main";
 const ANN = { channel: "telegram", chatType: "direct", peer: "ann" } as const;
@@ -260,6 +268,28 @@ describe("sessions_send", () => {
     await stage.until(async () => (await stage.outcomes(CODER)).length === 1);
     await stage.rest(MAIN);
     assert.equal((await stage.letters(MAIN)).length, 1);
+  });
+
+  test("leaves the answer as refused when the session that asked is gone, and the turn ends all the same", async (t) => {
+    const world = new RealWorld();
+    const store = new MemoryStore(world);
+    const gate = new Gate();
+    const stage = await Stage.open(t, all, { store, tools: [gate.tool] });
+    const asker = parseKey("agent:main:thread:asker");
+    await stage.sessions.ask(asker, send(CODER, "!call gate\n!then\n!say for nobody"));
+    await gate.reached();
+    await stage.rest(asker);
+    await store.commit([{ do: "delete", key: asker, expect: null }]);
+    gate.open();
+    await stage.until(async () => (await stage.outcomes(CODER)).length === 1);
+    await stage.rest(CODER);
+    assert.deepEqual(await stage.outcomes(CODER), ["done"]);
+    const { answers } = await stage.sessions.outbox({ refused: true });
+    assert.deepEqual(
+      answers.map(({ text, route }) => [text, route.to]),
+      [["for nobody", asker]],
+    );
+    assert.match(answers[0]?.refused ?? "", /does not read it: there is no session/);
   });
 
   test("refuses itself, what is not there, and what may not be seen, and the turn goes on", async (t) => {
