@@ -1,5 +1,6 @@
 // The library's public face. What is not named here is nobody's to rely on.
 
+export { z } from "zod";
 export { open, type Parts } from "./main.ts";
 export type { Sessions } from "./calls/library.ts";
 export { calls, type CallName } from "./calls/table.ts";

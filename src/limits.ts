@@ -46,7 +46,7 @@ export const LABEL_CHARS_MAX = 64;
 export const TITLE_CHARS_MAX = 80;
 
 /** Characters of the id of a letter, a timer or an answer: a principal's name and its own idempotency key fit. */
-export const ID_CHARS_MAX = 512;
+export const ID_CHARS_MAX = 1_024;
 
 /** Letters of people and other sessions that wait in one mailbox. Past it the sender gets `mailbox_full`. */
 export const MAILBOX_LETTERS_MAX = 1_000;
@@ -59,6 +59,9 @@ export const MAIL_ID_KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 
 /** Rows of one page of a list. */
 export const PAGE_ROWS_MAX = 500;
+
+/** Bytes of letters, or of answers, in one page: it crosses threads whole. A page has at least one row. */
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Rows looked at for one page when a list is asked for by several properties at once. */
 export const PAGE_SCAN_ROWS_MAX = 2_000;
@@ -133,8 +136,12 @@ export const LEASE_RENEWED_MS = 15_000;
 /** Sessions without work that stay in memory, ready for the next message. Beyond it the one longest idle goes. */
 export const HOT_SESSIONS_MAX = 256;
 
-/** Bytes of one picture in a message. */
-export const IMAGE_BYTES_MAX = 20 * 1024 * 1024;
+/** Bytes of a message's text as JSON. Who wrote it and what it brings along fit a letter beside it. */
+export const MESSAGE_TEXT_BYTES_MAX = 960 * 1024;
+
+/** Bytes of all pictures of one message, and of one request to a model: older ones are left to words. */
+export const MESSAGE_PICTURES_BYTES_MAX = 20 * 1024 * 1024;
+export const REQUEST_PICTURES_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Entry ids that a session can pin: they stay whole in every context, so they must stay few. */
 export const PINS_MAX = 32;
@@ -150,11 +157,22 @@ export const DELIVERY_MS_MAX = 60_000;
 export const DELIVERY_TRIES_MAX = 8;
 export const DELIVERY_RETRY_MS = 1_000;
 
+/** Entries looked at, from the end, for a letter that is sent again: mostly its sender just did not hear of the first time. */
+export const REPEAT_LOOKBACK_ENTRIES = 100;
+
 /** Entries looked at, from the end, for the answer to a letter. */
 export const ANSWER_LOOKBACK_ENTRIES = 2_000;
 
-/** Characters of one entry that a history tells. */
+/** Characters of one entry that a history tells; of its tool calls, how many, and characters of their arguments. */
 export const HISTORY_ENTRY_CHARS_MAX = 4_000;
+export const HISTORY_CALLS_MAX = 10;
+export const HISTORY_CALL_CHARS_MAX = 400;
+
+/** Waiting letters that a status counts. */
+export const LETTERS_COUNTED_MAX = 100;
+
+/** Characters of what a model says about its failure. */
+export const FAILURE_CHARS_MAX = 2_000;
 
 /** Bytes of a page of history: of one for people, and of one that is the result of a tool and must stay whole in it. */
 export const HISTORY_BYTES_MAX = 256 * 1024;
@@ -163,6 +181,8 @@ export const HISTORY_BYTES_MAX_OF_TOOL = 12 * 1024;
 /** Sessions in a list that is the result of a tool, for the same reason. */
 export const LISTED_MAX_OF_TOOL = 25;
 
+assert(MESSAGE_TEXT_BYTES_MAX + 32 * 1024 < LETTER_BYTES_MAX, "a message fits a letter");
+assert(MESSAGE_PICTURES_BYTES_MAX <= REQUEST_PICTURES_BYTES_MAX, "the pictures of a message are shown");
 assert(HISTORY_BYTES_MAX_OF_TOOL < RESULT_BYTES_MAX, "a page that a tool returns is not cut");
 assert(OUTWARD_CHARS_MAX * 6 < LETTER_BYTES_MAX, "what leaves fits a letter, however it is escaped");
 assert(LEASE_RENEWED_MS * 3 < LEASE_MS, "a renewal may fail twice");

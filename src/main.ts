@@ -9,6 +9,7 @@ import { Door, toolsOf } from "./calls/door.ts";
 import { Sessions } from "./calls/library.ts";
 import type { Agent, Config } from "./config/config.ts";
 import { readConfig } from "./config/load.ts";
+import { checkParts } from "./config/parts.ts";
 import { Prompts } from "./config/prompt.ts";
 import type { ConfigInput } from "./config/schema.ts";
 import { Bus } from "./events/bus.ts";
@@ -45,11 +46,12 @@ export interface Parts {
 /** Takes the home, recovers what was going on, and goes on with it. `config` is what config.json5 would say. */
 export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<Sessions> {
   const config = readConfig(input, { homeDir: homedir(), cwd: process.cwd() });
+  checkParts(parts);
   const world = parts.world ?? new RealWorld();
   const log = parts.log ?? openLog(config.log.level);
   const catalog = new Catalog([...rehearsals(world), ...(parts.models ?? [])], config.models.aliases);
   for (const { id, model } of config.agents.values()) mustKnow(catalog, `agents.${id}.model`, model);
-  const channels = doorsOf(parts.channels ?? {});
+  const channels = new Map(Object.entries(parts.channels ?? {}));
   const store =
     parts.store ?? (await LocalStore.open(config.home, { world, log, died: parts.died ?? (() => {}) }));
   try {
@@ -82,9 +84,10 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
     lanes.told(changes, receipt);
     return receipt;
   };
-  const tools = distinct([...toolsOf(() => system), ...(wiring.tools ?? [])]);
+  const tools = allTools(config, log, [...toolsOf(() => system), ...(wiring.tools ?? [])]);
   const work: WorkParts = {
     world,
+    log,
     bus,
     store,
     commit,
@@ -132,25 +135,16 @@ function mustKnow(catalog: Catalog, where: string, model: string): void {
   }
 }
 
-function doorsOf(channels: Readonly<Record<string, Deliver>>): ReadonlyMap<string, Deliver> {
-  if (Object.hasOwn(channels, "session"))
-    throw new Fault(
-      "bad_input",
-      'no channel is called "session": the word is kept for answers between sessions',
-    );
-  return new Map(Object.entries(channels));
-}
-
-function distinct(tools: readonly Tool[]): readonly Tool[] {
+/** Names that an agent's policy knows and nobody else does are most likely misspelt; but a tool may also just be missing. */
+function allTools({ agents }: Config, log: Log, tools: readonly Tool[]): readonly Tool[] {
   const names = new Set<string>();
   for (const { name } of tools) {
-    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
-      throw new Fault(
-        "bad_input",
-        `a tool is called by letters, digits, "_" and "-": ${JSON.stringify(name.slice(0, 80))}`,
-      );
-    if (names.has(name)) throw new Fault("bad_input", `two tools are called ${name}`);
+    if (names.has(name)) throw new Fault("bad_input", `open: a tool of sessiond is called ${name} too`);
     names.add(name);
   }
+  for (const { id, tools: policy } of agents.values())
+    for (const name of [...(policy.allow ?? []), ...policy.deny])
+      if (!names.has(name))
+        log.warn({ agent: id, tool: name }, "the tool policy names a tool that is not there");
   return tools;
 }

@@ -1,10 +1,13 @@
 import type { World } from "./world.ts";
 
+/** The same for all: an abort that names no reason makes an exception with a stack, and this happens many times a turn. */
+export const CALLED_OFF = new Error("nobody waits for it any more");
+
 /** Runs out after a while, unless it is called off before. */
 export function alarm(world: World, ms: number, ring: () => void): () => void {
   const off = new AbortController();
   world.sleep(ms, off.signal).then(ring, () => {}); // Rejects only when it is called off.
-  return () => off.abort();
+  return () => off.abort(CALLED_OFF);
 }
 
 /** A promise's own end, or the end of waiting for it. What was waited for may go on; nobody hears of it. */

@@ -2,15 +2,17 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import { shown } from "../base/fits.ts";
 import { alarm } from "../base/waiting.ts";
-import { LISTED_MAX_OF_TOOL } from "../limits.ts";
+import { LISTED_MAX_OF_TOOL, PAGE_ROWS_MAX } from "../limits.ts";
+import type { Mail } from "../mail/letter.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
-import type { SessionQuery } from "../store/store.ts";
+import type { Page, SessionQuery } from "../store/store.ts";
 import { answerIn } from "../turns/answers.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
-import { named, reached, sees, visibilityOf } from "./reach.ts";
+import { named, pageWithin, reached } from "./reach.ts";
 import type * as shape from "./schemas.ts";
-import { send } from "./send.ts";
+import { send, sentId } from "./send.ts";
 import { setting } from "./setting.ts";
 import { rowOf, statusOf } from "./views.ts";
 
@@ -24,9 +26,24 @@ export async function wait(
   signal: AbortSignal,
 ): Promise<Done<Answered>> {
   const { key } = await reached(system, caller, parseKey(sessionKey));
-  // Asked for before the transcript is looked at, so that an end in between is not overlooked.
-  const coming = awaited(system, { id, timeoutMs }, signal);
-  return just((await answerThere(system, key, id)) ?? (await coming()));
+  const letter = /^(?:ext|cause):/.test(id) ? id : sentId(caller, key, id);
+  // Asked for before anything is looked at, so that an end in between is not overlooked. The mail is looked at first: a
+  // letter goes from there into the transcript.
+  const coming = awaited(system, { id: letter, timeoutMs }, signal);
+  const isWaiting = await hasMail(system, key, letter);
+  const there = isWaiting ? "not ended" : await answerThere(system, key, letter);
+  if (there === null) throw new Fault("not_found", `${key} was sent no message ${shown(id)}, or long ago`);
+  return just(there === "not ended" ? await coming() : there);
+}
+
+async function hasMail(system: System, key: SessionKey, id: string): Promise<boolean> {
+  let cursor: string | null = null;
+  do {
+    const page: Page<Mail> = await system.store.mail(key, { cursor, limit: PAGE_ROWS_MAX });
+    if (page.rows.some((mail) => mail.id === id)) return true;
+    cursor = page.next;
+  } while (cursor !== null);
+  return false;
 }
 
 /** A letter that is new cannot have been answered before: so its transcript need not be looked at. */
@@ -43,7 +60,8 @@ export async function ask(
     output: async (receipt) => {
       const sent = await output(receipt);
       const there = sent.repeated ? await answerThere(system, parseKey(sent.sessionKey), id) : null;
-      const { seq: endSeq, ...answered } = there ?? (await coming());
+      const isThere = there !== null && there !== "not ended";
+      const { seq: endSeq, ...answered } = isThere ? there : await coming();
       return { ...sent, ...answered, endSeq };
     },
   };
@@ -51,7 +69,11 @@ export async function ask(
 
 type Answered = z.input<typeof shape.answered>;
 
-async function answerThere(system: System, key: SessionKey, id: string): Promise<Answered | null> {
+async function answerThere(
+  system: System,
+  key: SessionKey,
+  id: string,
+): Promise<Answered | "not ended" | null> {
   const session = await system.store.session(key);
   return session && (await answerIn(system.store.entries(session.transcript.id, { before: null }), id));
 }
@@ -111,13 +133,6 @@ export async function list(
   const asked: Record<string, unknown> = { ...same, parent: parent && parseKey(parent), titlePrefix: title };
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
   const query: SessionQuery = { ...Object.fromEntries(given), cursor, limit };
-  const page = await system.store.sessions(withinReach(caller, query));
-  const seen = page.rows.filter((session) => sees(caller, session));
-  return just({ sessions: seen.map((session) => rowOf(system, session)), next: page.next });
-}
-
-/** Asks the store for no more than the caller may see, where an index can tell. */
-function withinReach(caller: Caller, query: SessionQuery): SessionQuery {
-  if (caller.kind === "person" || visibilityOf(caller) === "all" || query.agent !== undefined) return query;
-  return { ...query, agent: caller.session.agent };
+  const page = await pageWithin(system, caller, query);
+  return just({ sessions: page.rows.map((session) => rowOf(system, session)), next: page.next });
 }

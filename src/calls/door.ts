@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
+import { CALLED_OFF } from "../base/waiting.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import { problemsIn, type Tool } from "../tools/tool.ts";
 import type { Call, Caller, System } from "./call.ts";
@@ -36,7 +37,7 @@ export class Door {
       const receipt = done.changes.length === 0 ? null : await this.#commit(done.changes);
       return (await done.output(receipt)) as Output<Name>;
     } finally {
-      over.abort();
+      over.abort(CALLED_OFF);
     }
   }
 }
@@ -53,7 +54,7 @@ function rowOf(name: string): Call {
 function checked(name: string, schema: z.ZodType, input: unknown): unknown {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw new Fault("bad_input", `${name}: ${problemsIn(parsed.error)}`);
+  throw new Fault("bad_input", `${name}: ${problemsIn(parsed.error, schema)}`);
 }
 
 /**

@@ -11,6 +11,9 @@ import type { Door, Input, Output } from "./door.ts";
 import { reached } from "./reach.ts";
 import type { CallName } from "./table.ts";
 
+/** What a message may have besides its words. */
+type More = Pick<Input<"receive">, "id" | "mode" | "images">;
+
 type Rest<Name extends CallName, Given extends string> = Omit<Input<Name>, Given>;
 
 export class Sessions {
@@ -42,8 +45,12 @@ export class Sessions {
   }
 
   /** A message from a channel, which finds its session by itself. */
-  receive(envelope: Rest<"receive", "message">, message: string): Promise<Output<"receive">> {
-    return this.call("receive", { ...envelope, message });
+  receive(
+    envelope: Rest<"receive", "message" | keyof More>,
+    message: string,
+    more: More = {},
+  ): Promise<Output<"receive">> {
+    return this.call("receive", { ...envelope, message, ...more });
   }
 
   /** Sends, and waits until the turn that took the message has ended. */
@@ -71,6 +78,11 @@ export class Sessions {
     const { store } = this.#system;
     const { key, transcript } = await this.#session(sessionKey);
     const { id, lastSeq } = transcript;
+    if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0 && from <= lastSeq))
+      throw new Fault(
+        "bad_input",
+        `from: ${key} has entries up to ${lastSeq}, so follow from 0 to ${lastSeq}`,
+      );
     const over = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
     const readSince = (seq: number) => store.entries(id, { since: seq });
     yield* follow(this.#bus, { key, readSince }, from ?? lastSeq, over);

@@ -1,8 +1,11 @@
 // Which sessions a caller may know of. People may know of all; a session, as far as its agent's visibility goes.
 
 import { Fault } from "../base/fault.ts";
+import { PAGE_ROWS_MAX, PAGE_SCAN_ROWS_MAX } from "../limits.ts";
 import { mainKey, parseKey, DEFAULT_AGENT, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
+import { isMatch } from "../store/rules.ts";
+import type { Page, SessionQuery } from "../store/store.ts";
 import type { Caller, System } from "./call.ts";
 
 /** The session that a text names: the caller's own when it names none, a person's main session. */
@@ -22,25 +25,98 @@ export async function reached(system: System, caller: Caller, key: SessionKey): 
   throw new Fault(caller.kind === "agent" ? "forbidden" : "not_found", `there is no session ${key}${hidden}`);
 }
 
-export function sees(caller: Caller, session: Session): boolean {
-  if (caller.kind === "person" || session.key === caller.session.key) return true;
+/** What a caller may see of all sessions. */
+type Extent =
+  | { readonly of: "all" }
+  | { readonly of: "agent"; readonly agent: string }
+  | { readonly of: "tree"; readonly root: SessionKey }
+  | { readonly of: "self"; readonly session: Session };
+
+function extentOf(caller: Caller): Extent {
+  if (caller.kind === "person") return { of: "all" };
   const own = caller.session;
   switch (visibilityOf(caller)) {
     case "self":
-      return false;
+      return { of: "self", session: own };
     case "tree":
       // Main is shown its agent's whole tree: it is where a person looks after everything.
-      return own.kind === "main" && own.key === mainKey(own.agent as AgentId)
-        ? session.agent === own.agent
-        : session.root === own.root;
+      if (own.key === mainKey(own.agent as AgentId)) return { of: "agent", agent: own.agent };
+      return { of: "tree", root: own.root };
     case "agent":
-      return session.agent === own.agent;
+      return { of: "agent", agent: own.agent };
     case "all":
-      return true;
+      return { of: "all" };
   }
 }
 
-export function visibilityOf(caller: Extract<Caller, { kind: "agent" }>): "self" | "tree" | "agent" | "all" {
+function sees(caller: Caller, session: Session): boolean {
+  const extent = extentOf(caller);
+  switch (extent.of) {
+    case "all":
+      return true;
+    case "agent":
+      return session.agent === extent.agent;
+    case "tree":
+      return session.root === extent.root;
+    case "self":
+      return session.key === extent.session.key;
+  }
+}
+
+/**
+ * A page of what the caller may see. The store is never asked for more and filtered afterwards: its cursors name the row
+ * they stand at, and an empty page would tell that something is hidden behind it.
+ */
+export async function pageWithin(
+  system: System,
+  caller: Caller,
+  query: SessionQuery,
+): Promise<Page<Session>> {
+  const extent = extentOf(caller);
+  switch (extent.of) {
+    case "all":
+      return await system.store.sessions(query);
+    case "agent":
+      if (query.agent !== undefined && query.agent !== extent.agent) return { rows: [], next: null };
+      return await system.store.sessions({ ...query, agent: extent.agent });
+    case "tree":
+      return pageOf(await treeOf(system, extent.root), query);
+    case "self":
+      return pageOf([(await system.store.session(extent.session.key)) ?? extent.session], query);
+  }
+}
+
+/** A root and its descendants, as many as a list may have to look at. */
+async function treeOf(system: System, root: SessionKey): Promise<Session[]> {
+  const session = await system.store.session(root);
+  const tree: Session[] = session ? [session] : [];
+  for (let at = 0; at < tree.length && tree.length < PAGE_SCAN_ROWS_MAX; at += 1) {
+    const parent = tree[at]?.key;
+    if (parent === undefined) break;
+    let cursor: string | null = null;
+    do {
+      const page: Page<Session> = await system.store.sessions({ parent, cursor, limit: PAGE_ROWS_MAX });
+      tree.push(...page.rows);
+      cursor = page.next;
+    } while (cursor !== null && tree.length < PAGE_SCAN_ROWS_MAX);
+  }
+  return tree;
+}
+
+/** The cursor is how many came before. */
+function pageOf(sessions: readonly Session[], query: SessionQuery): Page<Session> {
+  const { cursor = null, limit = PAGE_ROWS_MAX } = query;
+  const from = cursor === null ? 0 : Number(cursor);
+  if (!Number.isSafeInteger(from) || from < 0)
+    throw new Fault("bad_input", "cursor: it is not one that a list gave you");
+  const found = sessions
+    .filter((session) => isMatch(session, query))
+    .toSorted((a, b) => b.updatedAtMs - a.updatedAtMs);
+  const next = from + limit < found.length ? String(from + limit) : null;
+  return { rows: found.slice(from, from + limit), next };
+}
+
+function visibilityOf(caller: Extract<Caller, { kind: "agent" }>): "self" | "tree" | "agent" | "all" {
   return caller.agent.tools.visibility;
 }
 

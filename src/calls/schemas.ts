@@ -1,7 +1,7 @@
 // The shapes that calls take and give. What comes in is strict: a name that is not known here is most likely misspelt.
 
 import { z } from "zod";
-import { ID_CHARS_MAX, LABEL_CHARS_MAX, PINS_MAX } from "../limits.ts";
+import { LABEL_CHARS_MAX, PINS_MAX } from "../limits.ts";
 import { THINKING } from "../models/model.ts";
 
 const MODES = ["steer", "followup", "collect", "interrupt"] as const;
@@ -26,11 +26,14 @@ const sessionKey = z.string().describe("The key of a session, such as agent:main
 const ownByDefault = sessionKey
   .optional()
   .describe("The key of a session; without it, your own (a person's: main).");
+/** Characters of a sender's own id of a message. Beside it the letter's id names the sender and the session. */
+const MESSAGE_ID_CHARS_MAX = 256;
+
 const limit = z.int().min(1).max(ROWS_MAX).optional().describe(`How many at most, 1 to ${ROWS_MAX}.`);
 const messageId = z
   .string()
   .min(1)
-  .max(ID_CHARS_MAX / 2)
+  .max(MESSAGE_ID_CHARS_MAX)
   .optional()
   .describe("Your own id of this message. Sent again with the same id and content, it is there once.");
 
@@ -86,7 +89,7 @@ const timeoutMs = z.int().min(0).max(86_400_000).optional().describe("How long t
 
 export const waitInput = z.strictObject({
   sessionKey,
-  id: z.string().describe("The id that sending it gave."),
+  id: z.string().describe("The id that sending it gave, or your own id of a message that you sent by key."),
   timeoutMs,
 });
 
@@ -248,7 +251,7 @@ export const status = row.extend({
   tree: usage.describe("With all its descendants'."),
   settings,
   settingsVersion: z.int(),
-  waitingLetters: z.int().describe("At most 500 are counted."),
+  waitingLetters: z.int().describe("At most 100 are counted."),
   route: route.nullable(),
   origin: origin.nullable(),
   root: z.string(),
@@ -308,5 +311,8 @@ export const outbox = z.strictObject({
   next: z.string().nullable(),
 });
 
-export const accepted = z.strictObject({ sessionKey, accepted: z.boolean() });
+export const accepted = z.strictObject({
+  sessionKey,
+  accepted: z.boolean().describe("False: there was nothing to be done."),
+});
 export const settled = z.strictObject({ sessionKey, settings });

@@ -2,7 +2,12 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { ANSWER_LOOKBACK_ENTRIES, IMAGE_BYTES_MAX, THREAD_START_ENTRIES_MAX } from "../limits.ts";
+import {
+  REPEAT_LOOKBACK_ENTRIES,
+  MESSAGE_PICTURES_BYTES_MAX,
+  MESSAGE_TEXT_BYTES_MAX,
+  THREAD_START_ENTRIES_MAX,
+} from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { chatOf, describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
@@ -39,7 +44,7 @@ export async function send(
   if (caller.kind === "agent") return await sendFromSession(system, caller, { key, content, input });
   configured(system, describeKey(key).agent);
   const letter: Letter = {
-    id: `ext:${caller.principal}:${input.id ?? system.world.newId()}`,
+    id: sentId(caller, key, input.id ?? system.world.newId()),
     from: { kind: "external_user", channel: null, peer: null },
     class: "interactive",
     mode: input.mode ?? null,
@@ -87,9 +92,9 @@ export async function receive(
   configured(system, agent);
   const routed = system.routes.of({ ...envelope, agent });
   const principal = caller.kind === "person" ? caller.principal : caller.session.key;
-  const door = [principal, input.channel, input.account ?? ""].map(encodeURIComponent).join(":");
+  const { channel, account } = envelope;
   const letter: Letter = {
-    id: `ext:${door}:${id ?? system.world.newId()}`,
+    id: letterId(["receive", principal, channel, account ?? "", routed.key], id ?? system.world.newId()),
     from: routed.from,
     class: "interactive",
     mode: mode ?? null,
@@ -98,6 +103,19 @@ export async function receive(
     origin: routed.origin,
   };
   return await posting(system, routed.key, letter);
+}
+
+/** The id of a letter that was sent to a session by its key. */
+export function sentId(caller: Caller, key: SessionKey, id: string): string {
+  return letterId(["send", caller.kind === "person" ? caller.principal : caller.session.key, key], id);
+}
+
+/**
+ * Whose id it is, and for which session: many programs count their messages from 1, and many channels in each chat. Within
+ * that the sender's own id says which message it is.
+ */
+function letterId(whose: readonly string[], id: string): string {
+  return `ext:${whose.map(encodeURIComponent).join(":")}:${id}`;
 }
 
 /** The session is there, or it is opened in the same commit. */
@@ -119,15 +137,17 @@ async function posting(system: System, key: SessionKey, letter: Letter): Promise
   return { id: letter.id, changes: [...opened, { do: "post", to: [key], letter }], output };
 }
 
-/** Of a letter that was posted before: whoever follows from here sees it too, if it was taken lately. */
+/** Of a letter that was posted before: whoever follows from here sees the turn that took it, if that was lately. */
 async function firstReceipt(system: System, to: SessionKey, id: string): Promise<Omit<Sent, "repeated">> {
   const session = await system.store.session(to);
   let seq = session?.transcript.lastSeq ?? 0;
   let looked = 0;
   if (seq === 0 || session === null) return { sessionKey: to, id, seq: 0 };
+  let isFound = false;
   for await (const entry of system.store.entries(session.transcript.id, { before: null })) {
-    if ((looked += 1) > ANSWER_LOOKBACK_ENTRIES) break;
-    if (entry.type !== "message" || entry.mailId !== id) continue;
+    if ((looked += 1) > REPEAT_LOOKBACK_ENTRIES) break;
+    isFound ||= entry.type === "message" && entry.mailId === id;
+    if (!isFound || entry.type !== "custom" || entry.customType !== "sessiond/turn-started") continue;
     seq = entry.seq - 1;
     break;
   }
@@ -178,13 +198,20 @@ async function contentOf(
   system: System,
   { message, images = [] }: Pick<z.output<typeof sendInput>, "message" | "images">,
 ): Promise<Block[]> {
-  if (message === "" && images.length === 0) throw new Fault("bad_input", "message: there is nothing in it");
-  const pictures = images.map(async ({ data, mimeType }, at) => {
-    const bytes = Math.floor((data.length * 3) / 4);
-    if (bytes > IMAGE_BYTES_MAX)
-      throw new Fault("bad_input", `images[${at}] has ${bytes} bytes, at most ${IMAGE_BYTES_MAX}`);
-    return await spillPicture({ type: "image", data, mimeType }, (blob) => system.store.putBlob(blob));
-  });
+  if (message.trim() === "" && images.length === 0)
+    throw new Fault("bad_input", "message: there is nothing in it");
+  const written = Buffer.byteLength(JSON.stringify(message));
+  if (written > MESSAGE_TEXT_BYTES_MAX)
+    throw new Fault(
+      "bad_input",
+      `message: ${written} bytes when written down, at most ${MESSAGE_TEXT_BYTES_MAX}`,
+    );
+  const bytes = images.reduce((sum, { data }) => sum + Math.floor((data.length * 3) / 4), 0);
+  if (bytes > MESSAGE_PICTURES_BYTES_MAX)
+    throw new Fault("bad_input", `images: ${bytes} bytes together, at most ${MESSAGE_PICTURES_BYTES_MAX}`);
+  const pictures = images.map(({ data, mimeType }) =>
+    spillPicture({ type: "image", data, mimeType }, (blob) => system.store.putBlob(blob)),
+  );
   const text: Block[] = message === "" ? [] : [{ type: "text", text: message.toWellFormed() }];
   return [...text, ...(await Promise.all(pictures))];
 }

@@ -66,8 +66,8 @@ export async function signal(
   sessionKey: string,
   wish: Signal,
 ): Promise<Done<z.input<typeof accepted>>> {
-  const { key, state } = await reached(system, caller, parseKey(sessionKey));
+  const { key, state, signal: before } = await reached(system, caller, parseKey(sessionKey));
   if (state.kind === "ended") throw new Fault("ended", `${key} has ended`);
-  const output = (): z.input<typeof accepted> => ({ sessionKey: key, accepted: true });
+  const output = (): z.input<typeof accepted> => ({ sessionKey: key, accepted: before !== wish });
   return { changes: [{ do: "signal", key, signal: wish }], output };
 }

@@ -1,7 +1,13 @@
 // Sessions as people and models are shown them: made from rows, entries, and what this process knows of what runs now.
 
 import type { z } from "zod";
-import { HISTORY_ENTRY_CHARS_MAX, PAGE_ROWS_MAX } from "../limits.ts";
+import { redacted } from "../base/redact.ts";
+import {
+  HISTORY_CALL_CHARS_MAX,
+  HISTORY_CALLS_MAX,
+  HISTORY_ENTRY_CHARS_MAX,
+  LETTERS_COUNTED_MAX,
+} from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import type { AgentId } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
@@ -10,7 +16,7 @@ import type { RunState, Session } from "../sessions/session.ts";
 import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
 import type { System } from "./call.ts";
-import { redacted } from "./redact.ts";
+
 import type { history, outbox, row, status } from "./schemas.ts";
 
 type Row = z.input<typeof row>;
@@ -23,7 +29,7 @@ export function rowOf(system: System, session: Session): Row {
     agent: session.agent,
     kind: session.kind,
     parent: session.parent,
-    title: shownTitle(session),
+    title: redacted(shownTitle(session)),
     state: stateNow(system, session),
     model: modelOf(system, session).id,
     tokens: usage.input + usage.output + usage.cacheRead + usage.cacheWrite,
@@ -35,8 +41,9 @@ export function rowOf(system: System, session: Session): Row {
 }
 
 /** Who waits for a slot is `queued`: that is not written down, because it would be a commit more for every turn. */
-function stateNow(system: System, { key, state }: Session): RunState["kind"] {
-  return system.slots.inFrontOf(key) === null ? state.kind : "queued";
+function stateNow(system: System, { key, state, signal }: Session): RunState["kind"] {
+  if (system.slots.inFrontOf(key) !== null) return "queued";
+  return state.kind === "idle" && signal === "pause" ? "paused" : state.kind;
 }
 
 /** The model in force. One that is not known any more is shown as it was named: the next turn will say so. */
@@ -57,7 +64,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
   const { settings } = session;
   const [tokens, mail] = await Promise.all([
     contextTokens(system, session),
-    store.mail(session.key, { limit: PAGE_ROWS_MAX }),
+    store.mail(session.key, { limit: LETTERS_COUNTED_MAX }),
   ]);
   const nowMs = world.nowMs();
   return {
@@ -161,7 +168,7 @@ function toldOf(entry: Entry | Gap, after: number): Told | null {
       return {
         ...base,
         kind: "assistant",
-        calls: message.content.flatMap(callOf),
+        calls: message.content.flatMap(callOf).slice(0, HISTORY_CALLS_MAX),
         isError: message.stopReason === "error",
       };
     case "toolResult":
@@ -173,7 +180,7 @@ function toldOf(entry: Entry | Gap, after: number): Told | null {
 
 function callOf(block: Block): Told["calls"] {
   return block.type === "toolCall"
-    ? [{ name: block.name, arguments: brief(JSON.stringify(block.arguments)) }]
+    ? [{ name: block.name, arguments: brief(JSON.stringify(block.arguments), HISTORY_CALL_CHARS_MAX) }]
     : [];
 }
 
@@ -189,14 +196,12 @@ function writerOf(from: Provenance | undefined): string | null {
   }
 }
 
-function brief(text: string): string {
+function brief(text: string, most = HISTORY_ENTRY_CHARS_MAX): string {
   // Cut before secrets are looked for, with room to spare: so that neither costs more than what is shown.
-  const start = redacted(text.slice(0, HISTORY_ENTRY_CHARS_MAX + 512))
-    .slice(0, HISTORY_ENTRY_CHARS_MAX)
+  const start = redacted(text.slice(0, most + 512))
+    .slice(0, most)
     .toWellFormed();
-  return text.length <= HISTORY_ENTRY_CHARS_MAX
-    ? start
-    : `${start} [… ${text.length - HISTORY_ENTRY_CHARS_MAX} more characters]`;
+  return text.length <= most ? start : `${start} [… ${text.length - most} more characters]`;
 }
 
 export function answerOf(outgoing: Outgoing): z.input<typeof outbox>["answers"][number] {

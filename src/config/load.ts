@@ -16,6 +16,7 @@ import json5 from "json5";
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
+import { instead } from "../base/near.ts";
 import { type AgentId, DEFAULT_AGENT, parseAgent } from "../routing/key.ts";
 import type { Agent, Config, SendPolicy, SessionConfig } from "./config.ts";
 import * as defaults from "./defaults.ts";
@@ -240,30 +241,4 @@ function pathText(path: readonly PropertyKey[]): string {
     })
     .join("")
     .replace(/^\./, "");
-}
-
-/** Two edits in a short word make another word: more than half of it has to be left. */
-function instead(key: string, known: readonly string[]): string {
-  for (const edits of [1, 2]) {
-    const near = known.find((each) => edits * 2 < each.length && isNear(key, each, edits));
-    if (near !== undefined) return `did you mean ${near}?`;
-  }
-  return `there are ${known.join(", ")}`;
-}
-
-/** Whether that many edits make one of the other: a letter more, one less, another one, or two changed over. */
-function isNear(one: string, other: string, edits: number): boolean {
-  if (Math.abs(one.length - other.length) > edits) return false;
-  let same = 0;
-  while (same < one.length && one[same] === other[same]) same += 1;
-  const [a, b] = [one.slice(same), other.slice(same)];
-  if (a === b) return true;
-  if (edits === 0) return false;
-  const swapped = a[0] === b[1] && a[1] === b[0];
-  return (
-    isNear(a.slice(1), b, edits - 1) ||
-    isNear(a, b.slice(1), edits - 1) ||
-    isNear(a.slice(1), b.slice(1), edits - 1) ||
-    (swapped && isNear(a.slice(2), b.slice(2), edits - 1))
-  );
 }

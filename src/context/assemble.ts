@@ -7,6 +7,7 @@
 //       side by side are joined first: a model reads them as one.
 //   C3. The same entries always give the same messages.
 
+import { REQUEST_PICTURES_BYTES_MAX } from "../limits.ts";
 import { defused, wrapped } from "../routing/envelope.ts";
 import type { Block, Entry, Message } from "../transcript/entry.ts";
 import type { TurnEnded } from "../turns/where.ts";
@@ -185,13 +186,30 @@ function missing(message: Assistant, call: { readonly id: string; readonly name:
 
 /** Pictures live in blobs; in an entry words stand for them. A model that is asked gets the pictures. */
 export async function withPictures(messages: readonly Message[], read: ReadWhole): Promise<Message[]> {
+  const isShown = newestPictures(messages);
   return await Promise.all(
     messages.map(async (message) => {
       if (typeof message.content === "string" || !message.content.some(isPicture)) return message;
-      const content = await Promise.all(message.content.map((block) => pictureOf(block, read)));
-      return { ...message, content } as Message;
+      const content = message.content.map((block) => (isShown.has(block) ? pictureOf(block, read) : block));
+      return { ...message, content: await Promise.all(content) } as Message;
     }),
   );
+}
+
+/** As many as a request has room for, the newest first. Of the others the words stay that stand for them. */
+function newestPictures(messages: readonly Message[]): ReadonlySet<Block> {
+  const shown = new Set<Block>();
+  let room = REQUEST_PICTURES_BYTES_MAX;
+  for (const { content } of messages.toReversed()) {
+    if (typeof content === "string") continue;
+    for (const block of content.toReversed()) {
+      if (!isPicture(block)) continue;
+      room -= block.blob?.bytes ?? 0;
+      if (room < 0) return shown;
+      shown.add(block);
+    }
+  }
+  return shown;
 }
 
 function isPicture(block: Block): block is Block & { readonly mimeType: string } {

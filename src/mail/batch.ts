@@ -54,5 +54,6 @@ export function steering(waiting: readonly Mail[], usual: Mode | null): readonly
 function quietIn(collected: readonly Mail[], { collectMs, nowMs }: Reading): number {
   const oldest = collected[0]?.postedAtMs ?? nowMs;
   const newest = collected.at(-1)?.postedAtMs ?? nowMs;
-  return Math.min(newest + collectMs, oldest + collectMs * COLLECT_PATIENCE) - nowMs;
+  // A clock that was set back must not make anybody wait longer.
+  return Math.min(newest + collectMs - nowMs, oldest + collectMs * COLLECT_PATIENCE - nowMs, collectMs);
 }

@@ -39,7 +39,7 @@ class Posted {
   }
 
   postAndTell(text?: string): void {
-    this.mailbox.arrive(this.post(text));
+    this.mailbox.arrive(this.post(text), false);
   }
 
   take(count: number): void {
@@ -76,7 +76,7 @@ test("every letter is found once, oldest first, however posting, telling, readin
     fc.asyncProperty(fc.array(deed, { maxLength: 40 }), async (deeds) => {
       const store = new Posted();
       const untold: Mail[] = [];
-      const tellAll = (): void => untold.splice(0).forEach((mail) => store.mailbox.arrive(mail));
+      const tellAll = (): void => untold.splice(0).forEach((mail) => store.mailbox.arrive(mail, false));
       let reading: Promise<unknown> | null = null;
       for (const what of deeds) {
         if (what.do === "post") {
@@ -122,7 +122,7 @@ test("a letter that was read before its sender heard that it is durable is there
   const store = new Posted();
   const mail = store.post();
   assert.deepEqual(await store.mailbox.waiting(), [mail]);
-  store.mailbox.arrive(mail);
+  store.mailbox.arrive(mail, false);
   assert.deepEqual(await store.mailbox.waiting(), [mail]);
 });
 
@@ -169,12 +169,36 @@ test("what could not be read is read the next time", async () => {
   assert.deepEqual(store.taken, store.all);
 });
 
-test("a mailbox that forgets asks the store again", async () => {
+test("an urgent letter is known also behind a backlog, and is there once", async () => {
   const store = new Posted();
-  store.postAndTell();
   await store.mailbox.waiting();
-  store.waiting = []; // somebody else took it
-  store.mailbox.forget();
-  assert.deepEqual(store.mailbox.known, []);
-  assert.deepEqual(await store.mailbox.waiting(), []);
+  for (let n = 0; n < MAILBOX_KEPT_LETTERS + 50; n += 1) store.postAndTell();
+  const urgent = store.post();
+  store.mailbox.arrive(urgent, true);
+  store.mailbox.arrive(urgent, true);
+  assert.equal(store.mailbox.known.filter(({ id }) => id === urgent.id).length, 1);
+  const others = store.post();
+  store.mailbox.arrive(others, false);
+  assert.ok(!store.mailbox.known.includes(others));
+  store.mailbox.remove([urgent.id]); // it entered the turn that runs
+  store.waiting = store.waiting.filter(({ id }) => id !== urgent.id);
+  await store.takeAll();
+  assert.deepEqual(
+    store.taken,
+    store.all.filter((id) => id !== urgent.id),
+  );
+});
+
+test("an urgent letter that nobody takes is taken in its place", async () => {
+  const store = new Posted();
+  await store.mailbox.waiting();
+  for (let n = 0; n < MAILBOX_KEPT_LETTERS + 50; n += 1) store.postAndTell();
+  store.mailbox.arrive(store.post(), true);
+  const seen = new Set<string>();
+  while ((await store.mailbox.waiting()).length > 0) {
+    for (const { id } of store.mailbox.known.slice(0, 1)) seen.add(id);
+    store.take(1);
+  }
+  assert.equal(seen.size, MAILBOX_KEPT_LETTERS + 51);
+  assert.deepEqual([...store.taken].sort(), [...store.all].sort());
 });

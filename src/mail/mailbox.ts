@@ -7,12 +7,13 @@ type ReadMail = (limit: number) => Promise<Page<Mail>>;
 
 /**
  * What waits for a session that this process owns, oldest first. Letters that arrive are kept here as they were posted, so
- * that a turn need not read them back; when they are many, only the oldest are, and the store has the others.
+ * that a turn need not read them back; when they are many, only the oldest are, and the store has the others. Urgent ones
+ * are kept also then: they are for the turn that runs, and must not wait behind those that are not.
  */
 export class Mailbox {
   readonly #read: ReadMail;
-  #kept: Mail[] = [];
-  #bytes = 0;
+  #kept: Mail[] = []; //  the oldest that wait, without a gap
+  #ahead: Mail[] = []; // urgent ones behind a gap
   /** False: what is kept here is all there is. True: the store may have more, also when nothing is kept. */
   #hasMore = true;
   #reading = false;
@@ -25,20 +26,18 @@ export class Mailbox {
    * A letter was posted: it is durable, and newer than all that wait. It may have been read already: a store shows it as
    * soon as it is durable, and its sender hears of that a moment later.
    */
-  arrive(mail: Mail): void {
-    if (this.#kept.some(({ id }) => id === mail.id)) return;
-    const bytes = bytesOf(mail);
-    const isFull = this.#kept.length >= MAILBOX_KEPT_LETTERS || this.#bytes + bytes > MAILBOX_KEPT_BYTES;
+  arrive(mail: Mail, isUrgent: boolean): void {
+    if (this.known.some(({ id }) => id === mail.id)) return;
     // While the store is being read nobody knows whether it has this one already.
-    if (this.#hasMore || this.#reading || isFull) {
-      this.#hasMore = true;
+    if (!this.#hasMore && !this.#reading && hasRoom(this.#kept, mail)) {
+      this.#kept.push(mail);
       return;
     }
-    this.#kept.push(mail);
-    this.#bytes += bytes;
+    this.#hasMore = true;
+    if (isUrgent && hasRoom(this.#ahead, mail)) this.#ahead.push(mail);
   }
 
-  /** What waits, or the oldest part of it. Empty: nothing does. */
+  /** What waits, or the oldest part of it and what is urgent. Empty: nothing does. */
   async waiting(): Promise<readonly Mail[]> {
     while (this.#kept.length === 0 && this.#hasMore) {
       this.#reading = true;
@@ -55,35 +54,37 @@ export class Mailbox {
         this.#reading = false;
       }
     }
-    return this.#kept;
+    return this.known;
   }
 
   /** The oldest of them, as many as there is room for, and at least one. */
   #keep(mails: readonly Mail[]): void {
-    let bytes = 0;
-    const tooMany = mails.findIndex((mail, at) => (bytes += bytesOf(mail)) > MAILBOX_KEPT_BYTES && at > 0);
-    this.#kept = tooMany < 0 ? [...mails] : mails.slice(0, tooMany);
-    this.#bytes = this.#kept.reduce((sum, mail) => sum + bytesOf(mail), 0);
+    const kept: Mail[] = [];
+    for (const mail of mails) {
+      if (kept.length > 0 && !hasRoom(kept, mail)) break;
+      kept.push(mail);
+    }
+    const ids = new Set(kept.map(({ id }) => id));
+    this.#kept = kept;
+    this.#ahead = this.#ahead.filter(({ id }) => !ids.has(id));
   }
 
   /** What is known to wait, without asking the store. */
   get known(): readonly Mail[] {
-    return this.#kept;
+    return this.#ahead.length === 0 ? this.#kept : [...this.#kept, ...this.#ahead];
   }
 
   /** They were taken. */
   remove(ids: readonly string[]): void {
     const gone = new Set(ids);
     this.#kept = this.#kept.filter((mail) => !gone.has(mail.id));
-    this.#bytes = this.#kept.reduce((sum, mail) => sum + bytesOf(mail), 0);
+    this.#ahead = this.#ahead.filter((mail) => !gone.has(mail.id));
   }
+}
 
-  /** What is known may be wrong: the store is asked again. */
-  forget(): void {
-    this.#kept = [];
-    this.#bytes = 0;
-    this.#hasMore = true;
-  }
+function hasRoom(letters: readonly Mail[], mail: Mail): boolean {
+  if (letters.length >= MAILBOX_KEPT_LETTERS) return false;
+  return letters.reduce((sum, each) => sum + bytesOf(each), bytesOf(mail)) <= MAILBOX_KEPT_BYTES;
 }
 
 function bytesOf(mail: Mail): number {

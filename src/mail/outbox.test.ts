@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
+import { Fault } from "../base/fault.ts";
 import { openLog } from "../base/log.ts";
 import { SimulatedWorld } from "../base/world.ts";
 import { DELIVERY_RETRY_MS, DELIVERY_TRIES_MAX } from "../limits.ts";
@@ -188,18 +189,20 @@ test("leaving is heard by a door, and what it has taken nevertheless is not hand
   );
 });
 
-test("O1: an answer whose settling the store refused is handed over again", async (test) => {
+test("an answer whose settling a full disk refused is settled later, and not handed over again", async (test) => {
   const doors = new Doors();
   const { at } = doors;
   const key = await at.open("a");
   await at.store.commit([at.sending("1", key)]);
-  const broken = test.mock.method(at.store, "commit", () => Promise.reject(new Error("disk is full")));
+  const broken = test.mock.method(at.store, "commit", () =>
+    Promise.reject(new Fault("disk_full", "no room")),
+  );
   const outbox = doors.outbox(key);
   outbox.kick();
   await settle();
   broken.mock.restore();
   await doors.pass();
-  assert.deepEqual(doors.ids, ["1", "1"]);
+  assert.deepEqual(doors.ids, ["1"]);
   assert.deepEqual(await at.outbox(false), []);
 });
 

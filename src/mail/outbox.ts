@@ -11,7 +11,9 @@
 //   O2. Answers of one session are handed over one after the other, in their order; only its owner does it.
 //   O3. A door that fails holds up its session's answers, and nobody else's.
 
+import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
+import { redacted } from "../base/redact.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import { DELIVERY_MS_MAX, DELIVERY_RETRY_MS, DELIVERY_TRIES_MAX, LEAVE_GRACE_MS } from "../limits.ts";
@@ -92,25 +94,26 @@ export class Outbox {
 
   /** O1. */
   async #handOver(outgoing: Outgoing): Promise<void> {
-    const { world, channels } = this.#parts;
+    await this.#settle(outgoing, await this.#outcome(outgoing));
+  }
+
+  /** Null: its door took it. Else why it will not be delivered. */
+  async #outcome(outgoing: Outgoing): Promise<string | null> {
+    const { world, channels, log } = this.#parts;
     const deliver = channels.get(outgoing.route.channel);
-    if (!deliver)
-      return await this.#settle(outgoing, `there is no channel ${JSON.stringify(outgoing.route.channel)}`);
+    if (!deliver) return `there is no channel ${JSON.stringify(outgoing.route.channel)}`;
     const { signal } = this.#closing;
     for (let tries = 1; ; tries += 1) {
       signal.throwIfAborted();
       try {
         await this.#tryOnce(deliver, outgoing);
-        return await this.#settle(outgoing, null);
+        return null;
       } catch (error) {
         signal.throwIfAborted();
-        const why = error instanceof Error ? error.message : String(error);
-        this.#parts.log.warn(
-          { key: this.#key, id: outgoing.id, tries },
-          `an answer was not delivered: ${why}`,
-        );
-        if (tries >= DELIVERY_TRIES_MAX)
-          return await this.#settle(outgoing, `given up after ${tries} tries: ${why.slice(0, 500)}`);
+        // What a door says may hold its address, with a token in it.
+        const why = redacted(String(error instanceof Error ? error.message : error).slice(0, 500));
+        log.warn({ key: this.#key, id: outgoing.id, tries }, `an answer was not delivered: ${why}`);
+        if (tries >= DELIVERY_TRIES_MAX) return `given up after ${tries} tries: ${why}`;
       }
       await world.sleep(DELIVERY_RETRY_MS * 2 ** (tries - 1), signal);
     }
@@ -132,7 +135,17 @@ export class Outbox {
     }
   }
 
+  /** Until it is written down: what a door has taken must not come to it again because the disk is full. */
   async #settle({ id }: Outgoing, refused: string | null): Promise<void> {
-    await this.#parts.commit([{ do: "settle", id, refused }]);
+    for (let tries = 0; ; tries += 1) {
+      try {
+        await this.#parts.commit([{ do: "settle", id, refused }]);
+        return;
+      } catch (error) {
+        if (!(error instanceof Fault) || !error.retry) throw error;
+        const pauseMs = DELIVERY_RETRY_MS * 2 ** Math.min(tries, DELIVERY_TRIES_MAX);
+        await this.#parts.world.sleep(pauseMs, this.#closing.signal);
+      }
+    }
   }
 }

@@ -133,8 +133,9 @@ describe("words", () => {
     );
   });
 
-  test("!system says the first line of the system prompt that is not empty", async () => {
-    assert.equal(await said("!system", MODEL, "\n \r\n You are x. \nMore"), " You are x. ");
+  test("!system says the system prompt, as far as anybody would read it", async () => {
+    assert.equal(await said("!system", MODEL, "\n You are x. \nMore\n"), "You are x. \nMore");
+    assert.equal((await said("!system", MODEL, "x".repeat(10_000))).length, 4_000);
     assert.equal(await said("!system"), "(the system prompt is empty)");
   });
 

@@ -31,6 +31,7 @@ const DELTA_CHARS = 40;
 const CHARS_PER_TOKEN = 4;
 const QUOTE_CHARS_MAX = 200;
 const LISTED_CHARS_MAX = 60;
+const SYSTEM_CHARS_MAX = 4_000;
 const QUOTED_RESULTS_MAX = 5;
 
 const INTRODUCTION = "Rehearsal (a scripted stand-in, no real model)";
@@ -172,7 +173,7 @@ function spoken(
     case "list":
       return listed(request.messages);
     case "system":
-      return /^.*\S.*$/m.exec(request.system)?.[0] ?? "(the system prompt is empty)";
+      return head(request.system.trim(), 0, SYSTEM_CHARS_MAX) || "(the system prompt is empty)";
     case "results": {
       const results = request.messages.slice(newest + 1).filter(({ role }) => role === "toolResult");
       return results.map(plain).join("\n") || "(no text of tool results)";

@@ -92,6 +92,10 @@ describe("linked identities", () => {
   test("R2: who is called like a linked person does not get that person's session", () => {
     for (const scope of SCOPES.slice(1)) {
       assert.equal(routed(scope, { peer: "ada" }, LINKS).key, "agent:main:telegram:direct:ada");
+      assert.throws(() => routed(scope, { peer: "ada", channel: "" }, LINKS), {
+        code: "bad_input",
+        message: /"ada" is a person of session.identityLinks: name the channel too/,
+      });
     }
   });
 
@@ -179,7 +183,7 @@ const scopes = fc.constantFrom(...SCOPES);
 
 /** An account that belongs to no channel is refused in one scope; every other envelope made here has a session. */
 function sensible(envelope: Envelope): boolean {
-  return envelope.channel !== "" || envelope.account === null;
+  return envelope.channel !== "" || (envelope.account === null && envelope.peer !== "ada");
 }
 
 /** What has to differ for two messages to be of different sessions, written without any key. */
@@ -189,8 +193,7 @@ function conversation(scope: DmScope, { channel, account, chatType, peer, thread
   if (scope === "main") return JSON.stringify([agent, "main", within]);
   const linked =
     (channel === "telegram" && peer === "12345") || (channel === "matrix" && peer === "@ada:x.org");
-  // Without a channel the name itself means the person.
-  if (linked || (channel === "" && peer === "ada")) return JSON.stringify([agent, "person", within]);
+  if (linked) return JSON.stringify([agent, "person", within]);
   const apart = scope !== "per-peer" || peer === "ada";
   const through = scope === "per-account-channel-peer" ? account : null;
   return JSON.stringify([agent, "direct", apart ? channel : null, through, peer, within]);

@@ -100,6 +100,11 @@ export class Routes {
     const person = this.#person(channel, peer);
     if (person !== null) return directKey({ agent, channel: null, account: null, peer: person });
     // Who calls himself what a linked person is called would get that person's session without the channel (R2).
+    if (channel === "" && this.#names.has(peer))
+      throw new Fault(
+        "bad_input",
+        `${quote(peer)} is a person of session.identityLinks: name the channel too`,
+      );
     const apart = this.#scope !== "per-peer" || this.#names.has(peer);
     return directKey({
       agent,

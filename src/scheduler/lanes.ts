@@ -113,8 +113,7 @@ export class Lanes<Of extends Worker> {
     this.#closing.abort(new Fault("closed", "the gateway is closing"));
     await this.#claims;
     const lanes = [...this.#lanes.values()];
-    await Promise.all(lanes.map((lane) => lane.worker?.leave()));
-    await Promise.all(lanes.map((lane) => lane.running));
+    await Promise.all(lanes.flatMap((lane) => [lane.worker?.leave(), lane.running]));
     await this.#tending;
     await this.#release(lanes);
   }
@@ -136,7 +135,8 @@ export class Lanes<Of extends Worker> {
     while (lane.poked && !lane.isLost && !signal.aborted) {
       try {
         lane.worker ??= await this.#parts.begin(lane.claim);
-        if (lane.worker === null) return this.#forget(lane); // it was deleted
+        if (lane.worker === null) return await this.#letGo([lane]); // it was deleted
+        if (lane.isLost || signal.aborted) break; // It was told to nobody while the worker was made.
         lane.poked = false; // L2: before it looks at what there is
         await lane.worker.work();
         lane.failures = 0;
@@ -259,7 +259,8 @@ export class Lanes<Of extends Worker> {
       isLost: false,
     };
     this.#lanes.set(claim.key, lane);
-    lane.running = (old?.running ?? Promise.resolve()).then(() => this.#run(lane)); // L1
+    const before = old ? Promise.all([old.running, old.worker?.leave()]) : Promise.resolve();
+    lane.running = before.then(() => this.#run(lane)); // L1
   }
 
   /** Keeps claims alive, lets go of what was idle for a while, and looks for work that nobody told of (L5). */

@@ -15,7 +15,7 @@ import type { BlobName, Entry } from "../transcript/entry.ts";
 import { feedCursor, groupFrom } from "./cursor.ts";
 import { Leases } from "./leases.ts";
 import { Commit } from "./memory/commit.ts";
-import { listSessions, pageOf, searchEntries } from "./memory/list.ts";
+import { listSessions, pageOf, searchEntries, boundedPage } from "./memory/list.ts";
 import { Tables } from "./memory/tables.ts";
 import { checkChanges } from "./check.ts";
 import { hasWork } from "./rules.ts";
@@ -87,8 +87,7 @@ export class MemoryStore implements S.Store {
   async mail(key: SessionKey, page: S.PageOf): Promise<S.Page<Mail>> {
     this.#checkOpen();
     checkQuestion("mail", { ...page, key });
-    const found = pageOf(this.#tables.waitingFor(key), page, { placeOf: ({ n }) => [n] as const, like: [0] });
-    return { rows: found.rows.map(({ row }) => row), next: found.next };
+    return boundedPage(this.#tables.waitingFor(key), page);
   }
 
   async outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
@@ -98,8 +97,7 @@ export class MemoryStore implements S.Store {
       ({ row }) =>
         (row.refused !== null) === query.refused && (query.key === undefined || row.key === query.key),
     );
-    const found = pageOf(some, query, { placeOf: ({ n }) => [n] as const, like: [0] });
-    return { rows: found.rows.map(({ row }) => row), next: found.next };
+    return boundedPage(some, query);
   }
 
   async timers(query: S.PageOf & { readonly dueByMs: number }): Promise<S.Page<Timer>> {

@@ -14,7 +14,7 @@ import type { Session, Settings, Usage } from "../sessions/session.ts";
 import type { Header } from "../transcript/entry.ts";
 import { NO_TOKENS } from "../transcript/fold.ts";
 import { bounded } from "./check.ts";
-import type { Change, Changed } from "./store.ts";
+import type { Change, Changed, SessionQuery } from "./store.ts";
 
 export type Of<Do extends Change["do"]> = Extract<Change, { readonly do: Do }>;
 
@@ -237,6 +237,20 @@ export function shownTitle(row: Session): string {
   return row.settings.label ?? row.title;
 }
 
+/** Whether a session is one that a list asks for. */
+export function isMatch(row: Session, query: SessionQuery): boolean {
+  const prefix = query.titlePrefix?.toLowerCase();
+  return (
+    (query.agent === undefined || row.agent === query.agent) &&
+    (query.kind === undefined || row.kind === query.kind) &&
+    (query.state === undefined || row.state.kind === query.state) &&
+    (query.parent === undefined || row.parent === query.parent) &&
+    (query.label === undefined || row.settings.label === query.label) &&
+    (prefix === undefined || shownTitle(row).toLowerCase().startsWith(prefix)) &&
+    (query.updatedSinceMs === undefined || row.updatedAtMs >= query.updatedSinceMs)
+  );
+}
+
 /** The letter as it is kept, and a print of it by which a repeat is told from another letter under the same id. */
 export function sealLetter(letter: Letter): { readonly body: string; readonly print: string } {
   const { id, ...rest } = letter;
@@ -244,9 +258,12 @@ export function sealLetter(letter: Letter): { readonly body: string; readonly pr
   return { body, print: createHash("sha256").update(body).digest("base64url") };
 }
 
-/** People and other sessions share a bounded mailbox; the system's own letters always find room. */
-export function isCapped(letter: Letter): boolean {
-  return letter.from.kind !== "internal_system";
+/**
+ * People and what sessions send share a bounded mailbox. The system's own letters always find room, and so do answers to
+ * what a session sent: there are no more of them than it has sent, and the commit that ends a turn must not fail on them.
+ */
+export function isCapped({ from }: Letter): boolean {
+  return from.kind === "external_user" || (from.kind === "inter_session" && from.tool !== null);
 }
 
 /** What waits for a session's owner beside what its row says. */

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { shown } from "../base/fits.ts";
+import { instead } from "../base/near.ts";
 import type { Agent } from "../config/config.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
@@ -63,8 +65,12 @@ export function allowed(tools: readonly Tool[], { allow, deny }: Agent["tools"])
 }
 
 /** What is wrong with what came in, in words: which field, and what belongs there. */
-export function problemsIn({ issues }: z.ZodError): string {
-  const problems = issues.slice(0, 5).map(({ path, message }) => {
+export function problemsIn({ issues }: z.ZodError, schema: z.ZodType): string {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const problems = issues.slice(0, 5).map((issue) => {
+    const { path, message } = issue;
+    if (issue.code === "unrecognized_keys" && path.length === 0 && known.length > 0)
+      return issue.keys.map((key) => `${shown(key)} is not known here; ${instead(key, known)}`).join("; ");
     return `${path.length === 0 ? "the input" : path.map(String).join(".")}: ${message}`;
   });
   const more = issues.length > problems.length ? `; and ${issues.length - problems.length} more` : "";

@@ -25,7 +25,7 @@ function ended(outcome: string, reason: string | null = null): Body {
   };
 }
 
-async function find(mailId: string, ...bodies: readonly Body[]): Promise<Answered | null> {
+async function find(mailId: string, ...bodies: readonly Body[]): Promise<Answered | "not ended" | null> {
   const entries = bodies.map((body, at): Entry => {
     return { ...body, id: `e-${at + 1}`, parentId: null, seq: at + 1, timestamp: "" };
   });
@@ -66,11 +66,11 @@ test("an answer is found in the transcript: what was said last in the turn that 
     assert.deepEqual(found, { outcome: "done", reason: null, text: "42", seq: 5 });
   }
   const failed = await find("m3", ...turn, ...later);
-  assert.deepEqual(failed, { outcome: "failed", reason: "no key", text: "other", seq: 8 });
+  assert.deepEqual(failed, { outcome: "failed", reason: "no key", text: "", seq: 8 }, "no answer was given");
 });
 
 test("there is no answer to a letter whose turn has not ended, that nobody took, or that is far back", async () => {
-  assert.equal(await find("m1", asked("m1"), answered("not yet")), null);
+  assert.equal(await find("m1", asked("m1"), answered("not yet")), "not ended");
   assert.equal(await find("m9", asked("m1"), answered("42"), ended("done")), null);
   const much = Array.from({ length: ANSWER_LOOKBACK_ENTRIES }, () => answered("more"));
   assert.equal(await find("m1", asked("m1"), ...much, ended("done")), null);

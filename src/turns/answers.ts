@@ -7,7 +7,7 @@ import { isNote, type TurnEnded, type TurnOutcome } from "./where.ts";
 export interface Answered {
   readonly outcome: TurnOutcome;
   readonly reason: string | null;
-  readonly text: string; //  what the model said last; empty: nothing
+  readonly text: string; // the answer; empty: none was given, and the reason says why
   readonly seq: number; //   of the entry that ended the turn
 }
 
@@ -46,11 +46,14 @@ export class Answers {
   }
 }
 
-/** Looks from the end for the turn that took the letter. Null: it has not ended, or is too far back. */
+/**
+ * Looks from the end for the turn that took the letter. Null: the letter is not there, or too far back; "not ended": its
+ * turn goes on.
+ */
 export async function answerIn(
   backward: AsyncIterable<Entry | Gap>,
   mailId: string,
-): Promise<Answered | null> {
+): Promise<Answered | "not ended" | null> {
   let ended: { readonly data: TurnEnded; readonly seq: number } | null = null;
   let text = "";
   let looked = 0;
@@ -62,9 +65,12 @@ export async function answerIn(
       text = "";
     } else if (entry.type === "message") {
       if (entry.message.role === "assistant" && text === "") text = textOf(entry);
-      if (entry.mailId === mailId)
-        return ended && { outcome: ended.data.outcome, reason: ended.data.reason, text, seq: ended.seq };
+      if (entry.mailId === mailId) return ended ? answered(ended.data, text, ended.seq) : "not ended";
     }
   }
   return null;
+}
+
+function answered({ outcome, reason }: TurnEnded, text: string, seq: number): Answered {
+  return { outcome, reason, text: outcome === "done" ? text : "", seq };
 }

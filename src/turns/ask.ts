@@ -3,13 +3,14 @@
 import { unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { assemble, withPictures } from "../context/assemble.ts";
-import { MODEL_RETRY_MS, MODEL_TRIES_MAX } from "../limits.ts";
+import { FAILURE_CHARS_MAX, MODEL_RETRY_MS, MODEL_TRIES_MAX } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
 import type { Answer, Model, Request } from "../models/model.ts";
 import { MARKER_NOTE } from "../routing/envelope.ts";
 import { describeKey } from "../routing/key.ts";
 import type { Held } from "../sessions/held.ts";
 import { formOf, type Tool } from "../tools/tool.ts";
+import type { Block } from "../transcript/entry.ts";
 import type { Voice } from "./spoken.ts";
 import type { TurnParts } from "./parts.ts";
 
@@ -71,11 +72,12 @@ async function askOnce(
   try {
     const answer = await unlessAborted(model.ask(request, show), signal);
     if (!isAnswer(answer)) throw new Error("it gave something that is no answer");
-    return { answer, modelMs: world.nowMs() - fromMs };
+    return { answer: bounded(answer), modelMs: world.nowMs() - fromMs };
   } catch (error) {
     signal.throwIfAborted();
     // A model answers its failures. One that throws is broken: the turn fails, and the session goes on.
-    const message = `${model.id} broke: ${error instanceof Error ? error.message : String(error)}`;
+    const words = error instanceof Error ? error.message : String(error);
+    const message = `${model.id} broke: ${words.slice(0, FAILURE_CHARS_MAX)}`;
     const answer: Answer = { kind: "failed", why: "local", message, retryAfterMs: null };
     return { answer, modelMs: world.nowMs() - fromMs };
   }
@@ -87,7 +89,30 @@ function isAnswer(answer: Answer | null | undefined): answer is Answer {
   if (answer?.kind !== "reply") return false;
   const { content, usage } = answer;
   const amounts = [usage?.input, usage?.output, usage?.cacheRead, usage?.cacheWrite, usage?.cost?.total ?? 0];
-  return Array.isArray(content) && amounts.every(Number.isFinite);
+  return Array.isArray(content) && content.every(isBlock) && amounts.every(Number.isFinite);
+}
+
+function isBlock(block: Partial<Block> | null): boolean {
+  switch (block?.type) {
+    case "text":
+      return typeof block.text === "string";
+    case "thinking":
+      return typeof block.thinking === "string";
+    case "toolCall": {
+      const { id, name, arguments: given } = block;
+      return (
+        typeof id === "string" && typeof name === "string" && typeof given === "object" && given !== null
+      );
+    }
+    default:
+      return false;
+  }
+}
+
+/** What a provider says about a failure can be a page of HTML. */
+function bounded(answer: Answer): Answer {
+  if (answer.kind === "reply") return answer;
+  return { ...answer, message: answer.message.slice(0, FAILURE_CHARS_MAX).toWellFormed() };
 }
 
 async function requestOf(parts: TurnParts, question: Question): Promise<Request> {

@@ -1,10 +1,9 @@
 import type { Store } from "../store/store.ts";
 import type { Body, Message } from "../transcript/entry.ts";
-import { runCalls, type CallParts } from "./toolcalls.ts";
+import { runCalls, UNKNOWN, type CallParts } from "./toolcalls.ts";
 import type { ToolCall, Unsettled } from "./where.ts";
 
-const INTERRUPTED =
-  "The process stopped while this ran. It may or may not have taken effect: check before you repeat it.";
+const INTERRUPTED = `The process stopped while this ran. ${UNKNOWN}`;
 
 /**
  * Calls that were running, or waited to run, when the process died. A tool that may be run again is; of any other the

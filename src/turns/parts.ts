@@ -1,3 +1,4 @@
+import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { Agent, SessionConfig } from "../config/config.ts";
 import type { Prompts } from "../config/prompt.ts";
@@ -14,7 +15,8 @@ import type { Answers } from "./answers.ts";
 export interface TurnParts {
   readonly world: World;
   readonly bus: Bus;
-  readonly store: Pick<Store, "putBlob" | "readBlob">;
+  readonly log: Log;
+  readonly store: Pick<Store, "putBlob" | "readBlob" | "session">;
   readonly slots: Pick<Slots, "take">;
   readonly catalog: Catalog;
   readonly prompts: Prompts;

@@ -7,6 +7,7 @@ import type { Letter, Route } from "../mail/letter.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
 import type { Held } from "../sessions/held.ts";
+import type { Session } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
 import type { Block, Message } from "../transcript/entry.ts";
 
@@ -52,10 +53,20 @@ export class Replies {
     return chats.flatMap((route, at) => this.#say(route, this.#named(what, at, content), null));
   }
 
-  /** `unread`: why a letter to a session that asked could not be posted. Then it is refused, and visible as such. */
-  answer(content: readonly Block[], unread: string | null): Change[] {
+  /** `gone`: why a session that asked does not read its answer any more, by its key. That one is refused, and visible. */
+  answer(content: readonly Block[], gone: ReadonlyMap<string, string>): Change[] {
     const routes = [...this.#routes.values()];
-    return routes.flatMap((route, at) => this.#say(route, this.#named("answer", at, content), unread));
+    return routes.flatMap((route, at) =>
+      this.#say(route, this.#named("answer", at, content), gone.get(route.to) ?? null),
+    );
+  }
+
+  /** Which of the sessions that asked read nothing any more, and why. */
+  async gone(find: (key: SessionKey) => Promise<Session | null>): Promise<ReadonlyMap<string, string>> {
+    const asked = [...this.#routes.values()].filter(isSession);
+    const rows = await Promise.all(asked.map(async ({ to }) => ({ to, row: await find(parseKey(to)) })));
+    const gone = rows.filter(({ row }) => row === null || row.state.kind === "ended");
+    return new Map(gone.map(({ to, row }) => [to, `${to} ${row === null ? "is gone" : "has ended"}`]));
   }
 
   /** The same thing has the same id, also when it is said again after a crash. */

@@ -17,6 +17,7 @@ import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
 import { RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
 import type { Held } from "../sessions/held.ts";
+import type { Usage } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
 import { problemsIn, type Output, type Result, type Tool } from "../tools/tool.ts";
 import { jsonOf } from "../transcript/codec.ts";
@@ -60,8 +61,9 @@ export async function runCalls(parts: CallParts, seq: number, calls: readonly To
 async function settle(parts: CallParts, call: ToolCall, name: string): Promise<void> {
   const skipped = whyNot(parts);
   const result = skipped === null ? await outcomeOf(parts, call, name) : refusal(skipped);
+  const charge = { toolCalls: skipped === null ? 1 : 0 };
   throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
-  await writeResult(parts, call, result);
+  await writeResult(parts, call, result, charge);
 }
 
 function throwIfLeaving(stop: AbortSignal): void {
@@ -86,14 +88,14 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
   const { toolSeconds } = parts.agent.limits;
   const late = new AbortController();
   const callOff = alarm(parts.world, toolSeconds * 1_000, () =>
-    late.abort(new Error(`it took longer than ${toolSeconds} s and was given up`)),
+    late.abort(new Error(`it took longer than ${toolSeconds} s`)),
   );
   const signal = AbortSignal.any([parts.stop, late.signal]);
   const { row: session } = parts.held;
   try {
     const given = tool.input.safeParse(call.arguments);
     if (!given.success) {
-      const wrong = `The arguments of ${tool.name} are wrong: ${problemsIn(given.error)}.`;
+      const wrong = `The arguments of ${tool.name} are wrong: ${problemsIn(given.error, tool.input)}.`;
       return refusal(`${wrong} Nothing was done; correct them and call again.`);
     }
     const calling = { session, agent: parts.agent, cause: `cause:call:${name}`, signal };
@@ -104,20 +106,32 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
       ),
     );
   } catch (error) {
-    return refusal(`${call.name} failed: ${wordsOf(error)}`);
+    // Nobody waited for its end, so nobody knows.
+    const why = wordsOf(error);
+    return refusal(
+      signal.aborted ? `${call.name} was given up: ${why}. ${UNKNOWN}` : `${call.name} failed: ${why}`,
+    );
   } finally {
     callOff();
   }
 }
 
+/** Of a call that began and whose end nobody saw. */
+export const UNKNOWN = "It may or may not have taken effect: check before you repeat it.";
+
 /** T2. What the store refuses becomes the result; that the session is not ours any more does not. */
-async function writeResult(parts: CallParts, call: ToolCall, result: Result): Promise<void> {
+async function writeResult(
+  parts: CallParts,
+  call: ToolCall,
+  result: Result,
+  charge: Partial<Usage>,
+): Promise<void> {
   const { held } = parts;
   const message = await messageOf(parts, call, result);
   const writing = (of: ResultMessage, changes: readonly Change[]): Promise<void> =>
     held.commit({
       entries: [{ type: "message", message: of }],
-      charge: { toolCalls: 1 },
+      charge,
       others: [...changes, ...parts.told(of)],
     });
   const changes = result.changes ?? [];

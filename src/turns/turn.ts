@@ -14,7 +14,7 @@
 //   U4. A turn begun ends once: done, or with the reason why not. Only a pause, and letting go of the session, leave it open.
 //   U5. A slot is held while a model is asked, and at no other time.
 
-import { Fault, type FaultCode } from "../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 import { alarm } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { LEAVE_GRACE_MS, RESUMES_MAX } from "../limits.ts";
@@ -126,7 +126,7 @@ export class Turn {
     this.#replies = this.#newReplies();
     this.#replies.add(open.routes);
     if (open.resumes >= RESUMES_MAX) {
-      const reason = `it was begun again ${open.resumes} times at the same place, and each time the process died`;
+      const reason = `it was gone on with ${open.resumes} times at the same place, and each time it was cut off again`;
       const words = failureWords(reason);
       return await this.#end({ outcome: "interrupted", reason, entries: [], charge: {}, words });
     }
@@ -155,10 +155,14 @@ export class Turn {
       while (!(await this.#step()));
     } catch (error) {
       if (error instanceof Stopped) return await this.#stopped(error.stop);
-      // The configuration names a model that is not there, or a prompt that cannot be read.
-      if (!(error instanceof Fault) || error.code !== "bad_input") throw error;
-      const words = failureWords(error.message);
-      await this.#end({ outcome: "failed", reason: error.message, entries: [], charge: {}, words });
+      // The configuration names a model that is not there, or a prompt that cannot be read; or it is a bug of ours. What
+      // the store refuses otherwise is about whose session this is, or about the disk: the lane sees to that.
+      if (error instanceof Fault && error.code !== "bad_input") throw error;
+      const reason = error instanceof Fault ? error.message : `a bug of sessiond: ${String(error)}`;
+      if (!(error instanceof Fault))
+        this.#parts.log.error({ key: this.#held.key, err: error }, "a turn failed");
+      const words = failureWords(reason);
+      await this.#end({ outcome: "failed", reason, entries: [], charge: {}, words });
     } finally {
       callOff();
       this.#callOffGrace();
@@ -283,10 +287,14 @@ export class Turn {
 
   /** U4. */
   async #stopped(stop: Stop): Promise<void> {
-    if (stop.kind === "leaving") return;
-    if (stop.kind === "paused") {
-      const sinceMs = this.#parts.world.nowMs();
-      return await this.#held.commit({ state: { kind: "paused", sinceMs } });
+    const nowMs = this.#parts.world.nowMs();
+    const charge = { wallMs: nowMs - this.#fromMs };
+    if (stop.kind === "paused")
+      return await this.#held.commit({ charge, state: { kind: "paused", sinceMs: nowMs } });
+    if (stop.kind === "leaving") {
+      // Whoever goes on with it sees that it was left in order, and not by a crash.
+      const left: Body = { type: "custom", customType: "sessiond/turn-left", data: { turn: this.#id } };
+      return await this.#held.commit({ entries: [left], charge });
     }
     const text = this.#speaking?.words.join("") ?? "";
     // What it had said is kept, marked as not finished: people saw it, and the model should know.
@@ -307,20 +315,21 @@ export class Turn {
     const wallMs = nowMs - this.#fromMs;
     const left = (this.#left?.calls ?? []).map((call) => interrupted(call, nowMs)); // every call has its pair
     const data: TurnEnded = { turn: this.#id, outcome, reason, steps: this.#steps };
-    const ending = (unread: string | null): Writing => ({
+    const ending = (gone: ReadonlyMap<string, string>): Writing => ({
       entries: [...left, ...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
       charge: { ...charge, wallMs },
-      others: this.#replies.answer(words, unread),
+      others: this.#replies.answer(words, gone),
       state: this.#after(outcome, reason),
     });
     try {
-      await this.#held.commit(ending(null));
+      await this.#held.commit(ending(new Map()));
     } catch (error) {
-      // A session that asked is gone, or reads no mail: that must not keep this turn from ending.
-      if (!(error instanceof Fault) || !UNREAD.has(error.code)) throw error;
-      await this.#held.commit(ending(`the session that asked does not read it: ${error.message}`));
+      // A session that asked is gone: that must keep neither this turn from ending, nor others from hearing of it.
+      if (!(error instanceof Fault) || (error.code !== "not_found" && error.code !== "ended")) throw error;
+      await this.#held.commit(ending(await this.#replies.gone((key) => this.#parts.store.session(key))));
     }
-    const text = words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+    const said = words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+    const text = outcome === "done" ? said : "";
     const { lastSeq: seq } = this.#held.row.transcript;
     this.#parts.answers.tell(this.#letters, { outcome, reason, text, seq });
   }
@@ -340,9 +349,6 @@ export class Turn {
 
   readonly #putBlob = (bytes: Uint8Array): Promise<BlobName> => this.#parts.store.putBlob(bytes);
 }
-
-/** Why a letter is not taken. */
-const UNREAD: ReadonlySet<FaultCode> = new Set(["not_found", "ended", "mailbox_full"]);
 
 /** How a session ends whose only turn ended so. */
 const ENDS: Readonly<Record<TurnOutcome, Outcome>> = {

@@ -7,7 +7,8 @@ const ROUTE = { channel: "test", to: "somebody", thread: null };
 const USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 const STARTED = note("turn-started", { turn: "t1", class: "delegated" });
 const ENDED = note("turn-ended", { turn: "t1", outcome: "done", reason: null, steps: 1 });
-const RESUMED = note("turn-resumed", { turn: "t1" });
+const RESUMED = note("turn-resumed", { turn: "t1", why: "restarted" });
+const CONTINUED = note("turn-resumed", { turn: "t1", why: "continued" });
 
 function note(what: string, data: unknown = {}): Body {
   return { type: "custom", customType: `sessiond/${what}`, data };
@@ -87,6 +88,7 @@ test("resumes are counted in a row, and anything else that came of one begins th
   const resumes = (...bodies: readonly Body[]): number | undefined => where(STARTED, ...bodies)?.resumes;
   assert.equal(resumes(RESUMED), 1);
   assert.equal(resumes(said("m1"), RESUMED, RESUMED, RESUMED), 3);
-  for (const worth of [answered(), answered("1"), result("1"), said("m2"), note("setting")])
+  const orderly = [CONTINUED, note("turn-left", { turn: "t1" })]; // it was paused, or the gateway stopped in order
+  for (const worth of [answered(), answered("1"), result("1"), said("m2"), note("setting"), ...orderly])
     assert.equal(resumes(said("m1"), RESUMED, RESUMED, worth, RESUMED), 1);
 });

@@ -33,7 +33,7 @@ export interface OpenTurn {
   readonly turn: string;
   readonly class: Class;
   readonly steps: number; //            model calls that were answered
-  readonly resumes: number; //          times in a row that it was gone on with and nothing came of it
+  readonly resumes: number; //          times in a row that it was gone on with after a crash and nothing came of it
   readonly letters: readonly string[]; // ids of those it has taken
   readonly routes: readonly Route[]; // where the answer goes
   readonly unsettled: Unsettled | null; // null: every call of the last step has a result
@@ -52,7 +52,7 @@ export function openTurn(entries: readonly Entry[]): OpenTurn | null {
   if (start?.type !== "custom" || !isNote(start, "turn-started")) return null;
   const since = entries.slice(at + 1);
   const { turn, class: of } = start.data as TurnStarted;
-  const lastWorth = since.findLastIndex((entry) => !isNote(entry, "turn-resumed"));
+  const lastWorth = since.findLastIndex((entry) => !isRestart(entry));
   return {
     turn,
     class: of,
@@ -66,6 +66,12 @@ export function openTurn(entries: readonly Entry[]): OpenTurn | null {
 
 export function isNote(entry: Entry, what: string): boolean {
   return entry.type === "custom" && entry.customType === `sessiond/${what}`;
+}
+
+/** Not one after a pause, nor after a gateway that stopped in order: that one left a note. */
+function isRestart(entry: Entry): boolean {
+  if (entry.type !== "custom" || !isNote(entry, "turn-resumed")) return false;
+  return (entry.data as { readonly why?: unknown } | undefined)?.why === "restarted";
 }
 
 function isAnswer(entry: Entry): boolean {

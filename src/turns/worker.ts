@@ -37,6 +37,7 @@ export class SessionWorker implements Worker {
   readonly #outbox: Outbox;
   #turn: Turn | null = null;
   #isLeaving = false;
+  #isFirst = true;
   /** Ends a wait for letters that are collected. */
   #nudge: (() => void) | null = null;
 
@@ -47,7 +48,6 @@ export class SessionWorker implements Worker {
     this.#agent = parts.agents.get(agentOf(key)) ?? null;
     this.#mailbox = new Mailbox((limit) => parts.store.mail(key, { limit }));
     this.#outbox = new Outbox(parts.outbox, key);
-    this.#outbox.kick(); // what an earlier owner left
   }
 
   /** What a person sees of it beside its row: a turn may be waiting for a slot. */
@@ -56,6 +56,8 @@ export class SessionWorker implements Worker {
   }
 
   async work(): Promise<void> {
+    if (this.#isFirst) this.#outbox.kick(); // what an earlier owner left
+    this.#isFirst = false;
     await this.#goOn();
     while (!this.#isLeaving && (await this.#isReady())) {
       const { collectMs } = this.#parts.session;
@@ -74,9 +76,10 @@ export class SessionWorker implements Worker {
 
   arrive(mail: Mail): void {
     if (this.#turn?.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
-    this.#mailbox.arrive(mail);
+    const mode = modeOf(mail, this.#usualMode());
+    this.#mailbox.arrive(mail, mode === "steer" || mode === "interrupt");
     this.#nudge?.();
-    if (modeOf(mail, this.#usualMode()) === "interrupt") this.abort("a new message interrupts it");
+    if (mode === "interrupt") this.abort("a new message interrupts it");
   }
 
   changed(): void {
@@ -124,6 +127,7 @@ export class SessionWorker implements Worker {
   }
 
   async #run(begin: (turn: Turn) => Promise<void>): Promise<void> {
+    if (this.#isLeaving) return; // It was told while the store was being read.
     const agent = this.#agent;
     // Its letters wait: nothing is lost should the agent come back.
     if (agent === null) throw new Fault("bad_input", `the agent of ${this.#held.key} is not configured`);
@@ -142,6 +146,7 @@ export class SessionWorker implements Worker {
   }
 
   async #pause(ms: number): Promise<void> {
+    if (this.#isLeaving) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const callOff = alarm(this.#parts.world, ms, resolve);
     this.#nudge = resolve;

@@ -289,7 +289,7 @@ describe("sessions_send", () => {
       answers.map(({ text, route }) => [text, route.to]),
       [["for nobody", asker]],
     );
-    assert.match(answers[0]?.refused ?? "", /does not read it: there is no session/);
+    assert.match(answers[0]?.refused ?? "", /agent:main:thread:asker is gone/);
   });
 
   test("refuses itself, what is not there, and what may not be seen, and the turn goes on", async (t) => {

@@ -43,8 +43,8 @@ export const VARIANTS = {
   "answer-apart": [
     {
       file: "src/turns/turn.ts",
-      from: "      await this.#held.commit(ending(null));\n",
-      to: `      const { others, ...first } = ending(null);\n      await this.#held.commit(first);\n      ${HALF}\n      await this.#held.commit({ others });\n`,
+      from: "      await this.#held.commit(ending(new Map()));\n",
+      to: `      const { others, ...first } = ending(new Map());\n      await this.#held.commit(first);\n      ${HALF}\n      await this.#held.commit({ others });\n`,
     },
   ],
 } as const satisfies Record<string, readonly Edit[]>;

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { ID_CHARS_MAX } from "../../limits.ts";
 import type { FaultCode } from "../../base/fault.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Change } from "../store.ts";
@@ -136,10 +137,14 @@ export function commitContract(corner: () => Corner): void {
         { do: "charge", key, usage: { input: Number.NaN } },
         { do: "setTimer", timer: at.timer("t", key, { dueAtMs: 2 ** 60 }), expectDueAtMs: null },
         { do: "setTimer", timer: at.timer("t", key, { id: "" }), expectDueAtMs: null },
-        { do: "setTimer", timer: at.timer("t", key, { id: "x".repeat(513) }), expectDueAtMs: null },
+        {
+          do: "setTimer",
+          timer: at.timer("t", key, { id: "x".repeat(ID_CHARS_MAX + 1) }),
+          expectDueAtMs: null,
+        },
         { do: "setTimer", timer: at.timer("t", key, { body: large }), expectDueAtMs: null },
         { do: "send", outgoing: { ...at.sending("x", key).outgoing, ...large } },
-        { do: "send", outgoing: { ...at.sending("x", key).outgoing, id: "x".repeat(513) } },
+        { do: "send", outgoing: { ...at.sending("x", key).outgoing, id: "x".repeat(ID_CHARS_MAX + 1) } },
         { do: "setTimer", timer: at.timer("t", key, { body: nested(20_000) }), expectDueAtMs: null },
         at.posting(key, "x", { content: [{ type: "nested", in: nested(20_000) }] as never }),
       ];

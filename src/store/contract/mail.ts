@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { MAILBOX_LETTERS_MAX, MAIL_ID_KEPT_MS } from "../../limits.ts";
+import { LETTER_BYTES_MAX, MAILBOX_LETTERS_MAX, MAIL_ID_KEPT_MS, PAGE_BYTES_MAX } from "../../limits.ts";
 import type { Letter } from "../../mail/letter.ts";
+import type { Block } from "../../transcript/entry.ts";
 import { ended, letterOf, pages, refused, withoutTrace, type Corner } from "./corner.ts";
 
 export function mailContract(corner: () => Corner): void {
@@ -159,7 +160,7 @@ export function mailContract(corner: () => Corner): void {
       assert.equal((await at.post([a, b, c, d], "1")).repeated, true);
     });
 
-    test("a mailbox is full for people and sessions, and never for the system itself", async () => {
+    test("a mailbox is full for people and what sessions send, and never for the system itself or for answers", async () => {
       const at = corner();
       const [key, ancestor] = [await at.open("a"), await at.open("b")];
       const many = Array.from({ length: MAILBOX_LETTERS_MAX - 1 }, (_, n) =>
@@ -167,11 +168,13 @@ export function mailContract(corner: () => Corner): void {
       );
       const cause = { from: { kind: "internal_system", cause: "test" } } as const;
       await at.store.commit([at.posting(key, "own", cause), ...many]);
-      const sister = { from: { kind: "inter_session", source: key, tool: null } } as const;
+      const sister = { from: { kind: "inter_session", source: key, tool: "sessions_send" } } as const;
+      const answer = { from: { kind: "inter_session", source: key, tool: null } } as const;
       await withoutTrace(at, "mailbox_full", [at.posting(key, "last"), at.posting(key, "one more")]);
       await at.post(key, "last");
       await withoutTrace(at, "mailbox_full", [at.posting(key, "one more", sister)]);
       await at.post(key, "system", cause);
+      await at.post(key, "answer", answer);
       assert.equal((await at.post([key, ancestor], "0")).repeated, true); // which takes no room
       await at.store.commit([{ do: "take", key, fence: 0, ids: [`ext:${at.id("0")}`] }]);
       await at.post(key, "one more", sister);
@@ -272,6 +275,21 @@ export function mailContract(corner: () => Corner): void {
         second.rows.map(({ id }) => id.split("/").at(-1)),
         ["3", "4"],
       );
+    });
+
+    test("a page of large letters is short, and the rest comes with the next ones", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      const large: Block = { type: "text", text: "x".repeat(LETTER_BYTES_MAX - 1_000) };
+      const count = Math.ceil(PAGE_BYTES_MAX / LETTER_BYTES_MAX) + 3;
+      const ids = Array.from({ length: count }, (_, n) => `large ${n}`);
+      for (const id of ids) {
+        const posting = at.posting(key, id);
+        await at.store.commit([{ ...posting, letter: { ...posting.letter, content: [large] } }]);
+      }
+      const first = await at.store.mail(key, {});
+      assert.ok(first.rows.length > 0 && first.rows.length * large.text.length <= PAGE_BYTES_MAX);
+      assert.deepEqual(await at.waiting(key), ids);
     });
   });
 }

@@ -6,6 +6,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultWords } from "../../base/fault.ts";
+import { PAGE_BYTES_MAX } from "../../limits.ts";
 import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -162,11 +163,17 @@ class Reader {
   ): Page<Row> {
     const limit = limitOf(page);
     const [after] = placeFrom(page.cursor, [0] as [number]) ?? [0];
-    const found = this.#database.prepare(sql).all(...values, after, limit);
-    return {
-      rows: found.map(make),
-      next: found.length === limit ? cursorTo([Number(found.at(-1)?.["n"])]) : null,
-    };
+    const found: Record<string, unknown>[] = [];
+    let bytes = 0;
+    let isCut = false;
+    for (const row of this.#database.prepare(sql).iterate(...values, after, limit)) {
+      bytes += String(row["body"]).length;
+      isCut = bytes > PAGE_BYTES_MAX && found.length > 0;
+      if (isCut) break;
+      found.push(row);
+    }
+    const next = isCut || found.length === limit ? cursorTo([Number(found.at(-1)?.["n"])]) : null;
+    return { rows: found.map(make), next };
   }
 }
 

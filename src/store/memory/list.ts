@@ -1,9 +1,10 @@
 // Pages and hits of the memory engine: it looks at everything there is, and answers as an index would.
 
+import { PAGE_BYTES_MAX } from "../../limits.ts";
 import type { Session } from "../../sessions/session.ts";
 import { textOf, type Entry } from "../../transcript/entry.ts";
 import { checkWithin, cursorTo, limitOf, placeFrom } from "../cursor.ts";
-import { shownTitle } from "../rules.ts";
+import { isMatch, shownTitle } from "../rules.ts";
 import type { Hits, Page, PageOf, SearchQuery, SessionQuery } from "../store.ts";
 import type { Numbered } from "./tables.ts";
 
@@ -27,22 +28,28 @@ export function pageOf<Kept, At extends Place>(
   return { rows: left.slice(0, limit).map(({ row }) => row), next: last ? cursorTo(last.place) : null };
 }
 
+/** Letters and answers, oldest first: their page is bounded in bytes too. */
+export function boundedPage<Row extends { readonly content: unknown }>(
+  rows: readonly Numbered<Row>[],
+  page: PageOf,
+): Page<Row> {
+  const found = pageOf(rows, page, { placeOf: ({ n }) => [n] as const, like: [0] });
+  let bytes = 0;
+  const cut = found.rows.findIndex(
+    ({ row }, at) => (bytes += JSON.stringify(row.content).length) > PAGE_BYTES_MAX && at > 0,
+  );
+  if (cut < 0) return { rows: found.rows.map(({ row }) => row), next: found.next };
+  const kept = found.rows.slice(0, cut);
+  return { rows: kept.map(({ row }) => row), next: cursorTo([kept.at(-1)?.n ?? 0]) };
+}
+
 /** By time a list goes in whole seconds, so that a busy session does not jump about in it; then by birth. */
 export function listSessions(
   sessions: Iterable<Numbered<Session>>,
   query: SessionQuery,
 ): Page<Numbered<Session>> {
   const prefix = query.titlePrefix?.toLowerCase();
-  const found = [...sessions].filter(
-    ({ row }) =>
-      (query.agent === undefined || row.agent === query.agent) &&
-      (query.kind === undefined || row.kind === query.kind) &&
-      (query.state === undefined || row.state.kind === query.state) &&
-      (query.parent === undefined || row.parent === query.parent) &&
-      (query.label === undefined || row.settings.label === query.label) &&
-      (prefix === undefined || shownTitle(row).toLowerCase().startsWith(prefix)) &&
-      (query.updatedSinceMs === undefined || row.updatedAtMs >= query.updatedSinceMs),
-  );
+  const found = [...sessions].filter(({ row }) => isMatch(row, query));
   if (prefix === undefined) {
     const placeOf = ({ n, row }: Numbered<Session>): [number, number] => [
       Math.floor(row.updatedAtMs / 1_000),

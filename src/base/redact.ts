@@ -16,8 +16,9 @@ const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
   [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+/g, "[redacted: token]"],
   [/\b(bearer|basic) [A-Za-z0-9._~+/=-]{16,}/gi, "$1 [redacted]"],
   [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{1,200}:)[^\s@/]{1,200}@/gi, "$1[redacted]@"],
+  // By the name it is given, in a shell, in a file, or in JSON inside of JSON.
   [
-    /\b((?:api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',;]{6,200}/gi,
+    /(?<![A-Za-z])((?:api[_-]?key|access[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)\\{0,3}["']?\s{0,4}[:=]\s{0,4}\\{0,3}["']?)[^\s"',;\\]{6,200}/gi,
     "$1[redacted]",
   ],
 ];
