@@ -123,8 +123,11 @@ export const MODEL_TRIES_MAX = 4;
 /** The pause before a model is asked again, doubled each time, unless the model says how long. */
 export const MODEL_RETRY_MS = 1_000;
 
-/** Starts that find the same turn where the last one left it, before it is given up as interrupted. */
-export const RESUMES_MAX = 3;
+/**
+ * Starts after a crash that find a turn where the last one left it, before it is given up as interrupted. Few enough that a
+ * turn which kills its process does not do so for ever; many, because mostly it is somebody else who does.
+ */
+export const RESUMES_MAX = 8;
 
 /** How long a gateway that stops waits for tools that run. What runs longer is for the next start to sort out. */
 export const LEAVE_GRACE_MS = 5_000;
