@@ -28,12 +28,17 @@ export type ReadWhole = (blob: {
 /** `shared`: several people speak in this session, so each message says who. */
 export function assemble(entries: readonly Entry[], shared: boolean): Message[] {
   const said: Message[] = [];
+  const before = made[shared ? "shared" : "alone"];
   for (const entry of kept(entries)) {
-    const message = shown(entry, shared);
+    let message = before.get(entry);
+    if (message === undefined) before.set(entry, (message = shown(entry, shared)));
     if (message !== null) said.push(message);
   }
   return paired(said);
 }
+
+/** An entry never changes, so what is made of it is made once, for as long as anybody has the entry (C3). */
+const made = { shared: new WeakMap<Entry, Message | null>(), alone: new WeakMap<Entry, Message | null>() };
 
 /** After a compaction: its summary first, then what it kept, then what came after it. */
 function kept(entries: readonly Entry[]): readonly Entry[] {
@@ -157,12 +162,9 @@ function paired(said: readonly Message[]): Message[] {
       continue;
     }
     out.push(message);
-    if (message.role !== "assistant") continue;
-    const places = callsOf(message).map((call) => ({
-      id: call.id,
-      result: null,
-      missing: missing(message, call),
-    }));
+    const calls = message.role === "assistant" ? callsOf(message) : [];
+    if (message.role !== "assistant" || calls.length === 0) continue;
+    const places = calls.map((call) => ({ id: call.id, result: null, missing: missing(message, call) }));
     for (const [id, same] of Map.groupBy(places, ({ id }) => id)) called.set(id, same);
     out.push(...places);
   }

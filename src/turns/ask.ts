@@ -1,7 +1,6 @@
 // One step's question to the model: what it is shown, the slot it needs, and asking again when it was busy.
 
 import { unlessAborted } from "../base/waiting.ts";
-import type { Agent } from "../config/config.ts";
 import { assemble, withPictures } from "../context/assemble.ts";
 import { FAILURE_CHARS_MAX, MODEL_RETRY_MS, MODEL_TRIES_MAX } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
@@ -17,7 +16,7 @@ import type { TurnParts } from "./parts.ts";
 export interface Question {
   readonly voice: Voice;
   readonly held: Held;
-  readonly agent: Agent;
+  readonly persona: Promise<string>; // what the agent's files said when the turn began
   readonly tools: readonly Tool[];
   readonly turn: string;
   readonly step: number;
@@ -116,13 +115,10 @@ function bounded(answer: Answer): Answer {
 }
 
 async function requestOf(parts: TurnParts, question: Question): Promise<Request> {
-  const { held, agent, tools, signal, voice } = question;
-  const { kind, chatType } = describeKey(held.key);
+  const { held, tools, signal, voice } = question;
+  const { chatType } = describeKey(held.key);
   const isShared = chatType !== null && chatType !== "direct";
-  const [persona, entries] = await Promise.all([
-    parts.prompts.of(agent, kind === "subagent" ? "subagent" : "session"),
-    held.entries(),
-  ]);
+  const [persona, entries] = await Promise.all([question.persona, held.entries()]);
   const messages = await withPictures(assemble(entries, isShared), async ({ sha256, bytes }) =>
     parts.store.readBlob(sha256, { from: 0, bytes }),
   );

@@ -22,7 +22,7 @@ import { steering } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
 import type { Answer, Thinking } from "../models/model.ts";
-import { isOneShot } from "../routing/key.ts";
+import { isOneShot, isSubagent } from "../routing/key.ts";
 import type { Held, Writing } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { Outcome, RunState, Usage } from "../sessions/session.ts";
@@ -59,6 +59,8 @@ export class Turn {
   readonly #leaving = new AbortController(); // what runs is waited for, but for the model; with a Stopped
   readonly #either = AbortSignal.any([this.#stop.signal, this.#leaving.signal]);
   readonly #fromMs: number;
+  /** Read while the letters are being written down. For the whole turn: the prompt stays the same from step to step. */
+  readonly #persona: Promise<string>;
   #id: string;
   #class: Class = "background";
   #steps = 0;
@@ -77,6 +79,8 @@ export class Turn {
     this.#agent = agent;
     this.#tools = allowed(parts.tools, agent.tools);
     this.#fromMs = parts.world.nowMs();
+    this.#persona = parts.prompts.of(agent, isSubagent(held.key) ? "subagent" : "session");
+    this.#persona.catch(() => {}); // Whoever asks the model hears of it.
     this.#id = parts.world.newId();
     this.#replies = this.#newReplies();
   }
@@ -229,7 +233,7 @@ export class Turn {
       {
         voice,
         held: this.#held,
-        agent: this.#agent,
+        persona: this.#persona,
         tools: this.#tools,
         turn: this.#id,
         step: this.#steps + 1,
