@@ -9,7 +9,16 @@
 // that was measured elsewhere, and is not in the table.
 
 import { open, type Sessions } from "../src/index.ts";
-import { kibibytes, median, ms, perSecond, quantile, ratioFigure, type Figure } from "./measure.ts";
+import {
+  interleaved,
+  kibibytes,
+  median,
+  ms,
+  perSecond,
+  quantile,
+  ratioFigure,
+  type Figure,
+} from "./measure.ts";
 import type { Run } from "./run.ts";
 import { openStore } from "./scratch.ts";
 import { timedStore, type TimedCommit } from "./timed.ts";
@@ -73,25 +82,28 @@ async function oneTurn(run: Run): Promise<Figure[]> {
   ];
 }
 
+/** In turn, several times: the rate of one round differs from the next by a tenth. */
 async function manySessions(run: Run): Promise<Figure[]> {
   const turnsOf = run.sized(4_000);
-  const fifty = await rate(run, 50, turnsOf);
-  const twoHundred = await rate(run, 200, turnsOf);
-  const again = await rate(run, 50, turnsOf);
-  const base = Math.max(fifty, again);
+  const rates: { fifty: number[]; twoHundred: number[] } = { fifty: [], twoHundred: [] };
+  await interleaved(run.atLeast(3, 6), [
+    async () => void rates.fifty.push(await rate(run, 50, turnsOf)),
+    async () => void rates.twoHundred.push(await rate(run, 200, turnsOf)),
+  ]);
+  const fifty = median(rates.fifty);
   return [
     {
       what: "50 sessions at once: turns",
       ours: perSecond(fifty),
-      beside: "the same again, later in this run",
-      base: perSecond(again),
-      wanted: { words: "≥ 500/s", met: Math.min(fifty, again) >= 500 },
+      beside: "the slowest of these rounds",
+      base: perSecond(Math.min(...rates.fifty)),
+      wanted: { words: "≥ 500/s", met: Math.min(...rates.fifty) >= 500 },
     },
     ratioFigure({
       what: "200 sessions at once: turns",
-      ours: perSecond(twoHundred),
-      base: perSecond(base),
-      beside: "50 sessions at once, the better of two",
+      ours: perSecond(median(rates.twoHundred)),
+      base: perSecond(fifty),
+      beside: "50 sessions at once",
       least: 1,
     }),
   ];
