@@ -10,7 +10,7 @@ import { parseKey, type SessionKey } from "../routing/key.ts";
 import type { Page, SessionQuery } from "../store/store.ts";
 import { answerIn } from "../turns/answers.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
-import { named, pageWithin, reached } from "./reach.ts";
+import { keyFor, pageWithin, reached } from "./reach.ts";
 import type * as shape from "./schemas.ts";
 import { send, sentId } from "./send.ts";
 import { setting } from "./setting.ts";
@@ -113,7 +113,7 @@ export async function status(
   caller: Caller,
   { sessionKey, model }: z.output<typeof shape.statusInput>,
 ): Promise<Done<z.input<typeof shape.status>>> {
-  const session = await reached(system, caller, named(caller, sessionKey));
+  const session = await reached(system, caller, keyFor(caller, sessionKey));
   if (model === undefined) return just(await statusOf(system, session));
   if (caller.kind === "agent" && session.key !== caller.session.key)
     throw new Fault("forbidden", "a session sets its own model, and no other's");

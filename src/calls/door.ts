@@ -28,7 +28,7 @@ export class Door {
     input: Input<Name>,
     signal: AbortSignal,
   ): Promise<Output<Name>> {
-    const { run, who, ...row }: Call = rowOf(name);
+    const { run, who, ...row }: Call = callNamed(name);
     if (who === "agent") throw new Fault("forbidden", `${name} is for agents`);
     const over = new AbortController();
     try {
@@ -42,7 +42,7 @@ export class Door {
   }
 }
 
-function rowOf(name: string): Call {
+function callNamed(name: string): Call {
   if (!Object.hasOwn(calls, name))
     throw new Fault(
       "not_found",

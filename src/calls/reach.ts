@@ -9,7 +9,7 @@ import type { Page, SessionQuery } from "../store/store.ts";
 import type { Caller, System } from "./call.ts";
 
 /** The session that a text names: the caller's own when it names none, a person's main session. */
-export function named(caller: Caller, text: string | undefined): SessionKey {
+export function keyFor(caller: Caller, text: string | undefined): SessionKey {
   if (text !== undefined) return parseKey(text);
   return caller.kind === "agent" ? caller.session.key : mainKey(DEFAULT_AGENT);
 }

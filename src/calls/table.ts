@@ -5,7 +5,7 @@ import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "../limits.ts";
 import { parseKey } from "../routing/key.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
-import { named, reached } from "./reach.ts";
+import { keyFor, reached } from "./reach.ts";
 import * as shape from "./schemas.ts";
 import { receive, send } from "./send.ts";
 import { pin, setting, signal } from "./setting.ts";
@@ -106,7 +106,7 @@ export const calls = {
     output: shape.history,
     idempotent: true,
     run: async (system, caller, { sessionKey, before = null, limit = 50 }) => {
-      const session = await reached(system, caller, named(caller, sessionKey));
+      const session = await reached(system, caller, keyFor(caller, sessionKey));
       const bytes = caller.kind === "agent" ? HISTORY_BYTES_MAX_OF_TOOL : HISTORY_BYTES_MAX;
       return just(await historyOf(system, session, { before, limit, bytes }));
     },

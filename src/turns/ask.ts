@@ -70,7 +70,7 @@ async function askOnce(
   };
   try {
     const answer = await unlessAborted(model.ask(request, show), signal);
-    if (!isAnswer(answer)) throw new Error("it gave something that is no answer");
+    if (!isWellFormed(answer)) throw new Error("it gave something that is no answer");
     return { answer: bounded(answer), modelMs: world.nowMs() - fromMs };
   } catch (error) {
     signal.throwIfAborted();
@@ -83,7 +83,7 @@ async function askOnce(
 }
 
 /** Programs bring models along, and JavaScript returns anything. */
-function isAnswer(answer: Answer | null | undefined): answer is Answer {
+function isWellFormed(answer: Answer | null | undefined): answer is Answer {
   if (answer?.kind === "failed") return typeof answer.message === "string";
   if (answer?.kind !== "reply") return false;
   const { content, usage } = answer;
