@@ -11,7 +11,7 @@ import type { Agent } from "./config.ts";
 import * as defaults from "./defaults.ts";
 import { loadConfig, readConfig } from "./load.ts";
 
-const FROM = { homeDir: "/users/ann", cwd: "/work" };
+const FROM = { homeDir: "/users/ann", cwd: "/srv" };
 const PAGE = readFileSync(new URL("../../docs/config.md", import.meta.url), "utf8");
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
@@ -107,14 +107,14 @@ describe("what is not given", () => {
     for (const [path, whole] of [
       ["~/state", "/users/ann/state"],
       ["~", "/users/ann"],
-      ["state", "/work/state"],
+      ["state", "/srv/state"],
       ["../state/", "/state"],
       ["/var/state", "/var/state"],
     ]) {
       assert.equal(readConfig({ home: path }, FROM).home, whole);
       assert.equal(agent({ agents: { coder: { workspace: path } } }, "coder").workspace, whole);
     }
-    assert.equal(agent({ home: "state" }, "main").workspace, "/work/state/agents/main/workspace");
+    assert.equal(agent({ home: "state" }, "main").workspace, "/srv/state/agents/main/workspace");
   });
 });
 

@@ -33,7 +33,7 @@ test("every key of the schema has a sentence for editors", () => {
 });
 
 test("the tables of docs/config.md have every key and its default", () => {
-  const config = readConfig({}, { homeDir: "/users/ann", cwd: "/work" });
+  const config = readConfig({}, { homeDir: "/users/ann", cwd: "/srv" });
   const main = config.agents.get(DEFAULT_AGENT);
   for (const [key, value] of [
     ["home", "`~/.sessiond`"],

@@ -22,32 +22,24 @@ import { steering } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
 import type { Answer, Thinking } from "../models/model.ts";
-import { isOneShot, isSubagent } from "../routing/key.ts";
+import { isSubagent } from "../routing/key.ts";
 import type { Held, Writing } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
-import type { Outcome, RunState, Usage } from "../sessions/session.ts";
+import type { RunState } from "../sessions/session.ts";
 import { allowed, type Tool } from "../tools/tool.ts";
-import type { BlobName, Block, Body } from "../transcript/entry.ts";
+import type { BlobName, Body } from "../transcript/entry.ts";
 import { askModel, type Asked } from "./ask.ts";
+import { failureWords, stateAfter, type Ending } from "./ending.ts";
+import { interrupted, settleLeft } from "./left.ts";
 import { answeredTo, classOf, entriesOf, rerouting } from "./letters.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { Stopped, type Stop } from "./stop.ts";
-import { interrupted, settleLeft } from "./left.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
-import type { OpenTurn, TurnEnded, TurnOutcome, TurnStarted, Unsettled } from "./where.ts";
+import type { OpenTurn, TurnEnded, TurnStarted, Unsettled } from "./where.ts";
 
 type Reply = Extract<Answer, { kind: "reply" }>;
-
-/** How a turn ended, and what was said last. */
-interface Ending {
-  readonly outcome: TurnOutcome;
-  readonly reason: string | null; //         null: done
-  readonly entries: readonly Body[]; //      that come before the note of the end
-  readonly charge: Partial<Usage>;
-  readonly words: readonly Block[]; //       for those who wait for an answer
-}
 
 export class Turn {
   readonly #parts: TurnParts;
@@ -323,7 +315,7 @@ export class Turn {
       entries: [...left, ...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
       charge: { ...charge, wallMs },
       others: this.#replies.answer(words, gone),
-      state: this.#after(outcome, reason),
+      state: stateAfter(this.#held.key, outcome, { reason, atMs: nowMs }),
     });
     try {
       await this.#held.commit(ending(new Map()));
@@ -338,11 +330,6 @@ export class Turn {
     this.#parts.answers.tell(this.#letters, { outcome, reason, text, seq });
   }
 
-  #after(outcome: TurnOutcome, reason: string | null): RunState {
-    if (outcome !== "killed" && !isOneShot(this.#held.key)) return { kind: "idle" };
-    return { kind: "ended", atMs: this.#parts.world.nowMs(), outcome: ENDS[outcome], reason };
-  }
-
   #running(): RunState {
     return { kind: "running", sinceMs: this.#fromMs, turn: this.#id, step: this.#steps + 1 };
   }
@@ -352,20 +339,4 @@ export class Turn {
   }
 
   readonly #putBlob = (bytes: Uint8Array): Promise<BlobName> => this.#parts.store.putBlob(bytes);
-}
-
-/** How a session ends whose only turn ended so. */
-const ENDS: Readonly<Record<TurnOutcome, Outcome>> = {
-  done: "done",
-  failed: "failed",
-  overflow: "failed",
-  aborted: "killed",
-  killed: "killed",
-  timeout: "timeout",
-  limit: "limit",
-  interrupted: "interrupted",
-};
-
-function failureWords(reason: string): Block[] {
-  return [{ type: "text", text: `This turn ended without an answer: ${reason}` }];
 }
