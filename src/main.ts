@@ -7,6 +7,7 @@ import { RealWorld, type World } from "./base/world.ts";
 import type { System } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
 import { Sessions } from "./calls/library.ts";
+import { opening } from "./calls/send.ts";
 import type { Agent, Config } from "./config/config.ts";
 import { readConfig } from "./config/load.ts";
 import { checkParts } from "./config/parts.ts";
@@ -56,7 +57,7 @@ export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<
     parts.store ?? (await LocalStore.open(config.home, { world, log, died: parts.died ?? (() => {}) }));
   try {
     const wired = wire({ ...parts, config, world, log, catalog, channels, store });
-    await openMains(config, world, store);
+    await openMains(wired.system);
     wired.system.lanes.start();
     return new Sessions(wired);
   } catch (error) {
@@ -113,18 +114,9 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
 }
 
 /** Every agent's main session exists from the first start. */
-async function openMains({ agents }: Config, world: World, store: Store): Promise<void> {
-  const opening = [...agents.values()].map(({ id, workspace }): Change => ({
-    do: "open",
-    key: mainKey(id),
-    transcript: world.newId(),
-    cwd: workspace,
-    parent: null,
-    settings: {},
-    copy: null,
-    ifExists: "keep",
-  }));
-  await store.commit(opening);
+async function openMains(system: System): Promise<void> {
+  const mains = [...system.config.agents.keys()].map(mainKey);
+  await system.store.commit(await Promise.all(mains.map((key) => opening(system, key))));
 }
 
 function mustKnow(catalog: Catalog, where: string, model: string): void {

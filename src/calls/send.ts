@@ -14,6 +14,7 @@ import type { Session } from "../sessions/session.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Block, Entry } from "../transcript/entry.ts";
 import { spillPicture } from "../transcript/spill.ts";
+import { isNote } from "../turns/where.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { configured, reached } from "./reach.ts";
 import type { receiveInput, sendInput, sent } from "./schemas.ts";
@@ -91,10 +92,12 @@ export async function receive(
   const agent = parseAgent(input.agent);
   configured(system, agent);
   const routed = system.routes.of({ ...envelope, agent });
-  const principal = caller.kind === "person" ? caller.principal : caller.session.key;
   const { channel, account } = envelope;
   const letter: Letter = {
-    id: letterId(["receive", principal, channel, account ?? "", routed.key], id ?? system.world.newId()),
+    id: letterId(
+      ["receive", principalOf(caller), channel, account ?? "", routed.key],
+      id ?? system.world.newId(),
+    ),
     from: routed.from,
     class: "interactive",
     mode: mode ?? null,
@@ -107,7 +110,11 @@ export async function receive(
 
 /** The id of a letter that was sent to a session by its key. */
 export function sentId(caller: Caller, key: SessionKey, id: string): string {
-  return letterId(["send", caller.kind === "person" ? caller.principal : caller.session.key, key], id);
+  return letterId(["send", principalOf(caller), key], id);
+}
+
+function principalOf(caller: Caller): string {
+  return caller.kind === "person" ? caller.principal : caller.session.key;
 }
 
 /**
@@ -147,14 +154,15 @@ async function firstReceipt(system: System, to: SessionKey, id: string): Promise
   for await (const entry of system.store.entries(session.transcript.id, { before: null })) {
     if ((looked += 1) > REPEAT_LOOKBACK_ENTRIES) break;
     isFound ||= entry.type === "message" && entry.mailId === id;
-    if (!isFound || entry.type !== "custom" || entry.customType !== "sessiond/turn-started") continue;
+    if (!isFound || entry.type === "gap" || !isNote(entry, "turn-started")) continue;
     seq = entry.seq - 1;
     break;
   }
   return { sessionKey: to, id, seq };
 }
 
-async function opening(system: System, key: SessionKey): Promise<Change> {
+/** A session as a message opens it, if it is not there yet. */
+export async function opening(system: System, key: SessionKey): Promise<Change> {
   const base = chatOf(key);
   const { kind, agent } = describeKey(key);
   if (!OPENED_BY_MESSAGE.has(kind))
@@ -184,13 +192,9 @@ async function lastOf(system: System, chat: Session): Promise<Extract<Change, { 
     if (entry.type === "message" && entry.message.role === "user") fromSeq = entry.seq;
   }
   // A turn that runs now is not over: the thread gets what was said before it.
-  const throughSeq = last.find(isTurnEnd)?.seq ?? null;
+  const throughSeq = last.find((entry) => isNote(entry, "turn-ended"))?.seq ?? null;
   if (fromSeq === null || throughSeq === null || fromSeq > throughSeq) return null;
   return { of: chat.key, fromSeq, throughSeq };
-}
-
-function isTurnEnd(entry: Entry): boolean {
-  return entry.type === "custom" && entry.customType === "sessiond/turn-ended";
 }
 
 /** Text, then pictures. Pictures are blobs before anything names them. */

@@ -43,12 +43,13 @@ export function nextTurn(
 
 /** The letters that enter a turn before its next model call. */
 export function steering(waiting: readonly Mail[], usual: Mode | null): readonly Mail[] {
-  return waiting
-    .filter((mail) => {
-      const mode = modeOf(mail, usual);
-      return mode === "steer" || mode === "interrupt";
-    })
-    .slice(0, TURN_LETTERS_MAX);
+  return waiting.filter((mail) => isUrgent(mail, usual)).slice(0, TURN_LETTERS_MAX);
+}
+
+/** It is for the turn that runs, and does not wait for its end. */
+export function isUrgent(mail: Mail, usual: Mode | null): boolean {
+  const mode = modeOf(mail, usual);
+  return mode === "steer" || mode === "interrupt";
 }
 
 function quietIn(collected: readonly Mail[], { collectMs, nowMs }: Reading): number {

@@ -22,7 +22,7 @@ export interface Route {
 /** Something that happens to a session. Everything that does is a letter. */
 export interface Letter {
   /**
-   * `ext:<principal>:<the sender's idempotency key>` or `cause:<logical cause>`, never the attempt. The same
+   * `ext:<whose it is, and for whom>:<the sender's idempotency key>` or `cause:<logical cause>`, never the attempt. The same
    * id with the same content gets the first receipt again; with other content it is a conflict.
    */
   readonly id: string;

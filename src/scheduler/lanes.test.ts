@@ -107,6 +107,17 @@ class Stage {
   times(key: SessionKey): number {
     return this.begun.filter((each) => each === key).length;
   }
+
+  /** L1: the next work of a session begins when the old one has let go, takes its letters, and was never beside it. */
+  async waitsFor(key: SessionKey, letGo: () => void): Promise<void> {
+    assert.equal(this.times(key), 1, "the second waits for it");
+    this.scripts.delete(key);
+    letGo();
+    await settle();
+    assert.equal(this.times(key), 2);
+    assert.equal(this.atOnceMax, 1);
+    assert.deepEqual(await this.at.mail(key), []);
+  }
 }
 
 /** Work that goes on until it is let go, whatever it is told; at the latest when the test is over. */
@@ -128,13 +139,7 @@ test("L1: work whose lease ran out is not joined by the work of the next claim",
   world.pass(LEASE_MS + 1); // The whole process slept. A letter to somebody else makes it ask for work first.
   await stage.tell(at.posting(b, "2"));
   assert.equal(stage.made[0]?.hasLeft, true, "the first is told to stop");
-  assert.equal(stage.times(a), 1, "the second waits for it");
-  stage.scripts.delete(a);
-  letGo();
-  await settle();
-  assert.equal(stage.times(a), 2);
-  assert.equal(stage.atOnceMax, 1);
-  assert.deepEqual(await at.mail(a), []);
+  await stage.waitsFor(a, letGo);
 });
 
 test("L1: a session that was somebody else's meanwhile waits for its old work too", async (test) => {
@@ -149,14 +154,8 @@ test("L1: a session that was somebody else's meanwhile waits for its old work to
   const stolen = await at.store.claim("other", 1_000, 10);
   await at.store.release(stolen);
   await stage.pass(2 * LEASE_RENEWED_MS); // The loss is noticed, and the session claimed again.
-  assert.equal(stage.made[0]?.hasLeft, true);
-  assert.equal(stage.times(a), 1);
-  stage.scripts.delete(a);
-  letGo();
-  await settle();
-  assert.equal(stage.times(a), 2);
-  assert.equal(stage.atOnceMax, 1);
-  assert.deepEqual(await at.mail(a), []);
+  assert.equal(stage.made[0]?.hasLeft, true, "the first is told to stop");
+  await stage.waitsFor(a, letGo);
 });
 
 test("L1: a session that somebody else has now is left to them", async (test) => {

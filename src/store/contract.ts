@@ -20,6 +20,7 @@ import { mailContract } from "./contract/mail.ts";
 import { openContract } from "./contract/open.ts";
 import { rowContract } from "./contract/rows.ts";
 import { searchContract } from "./contract/search.ts";
+import { shapeContract } from "./contract/shapes.ts";
 import { outboxContract, timerContract } from "./contract/waiting.ts";
 
 export function storeContract(name: string, open: Open): void {
@@ -37,6 +38,7 @@ export function storeContract(name: string, open: Open): void {
     };
 
     commitContract(corner);
+    shapeContract(corner);
     openContract(corner);
     appendContract(corner);
     entriesContract(corner);

@@ -53,18 +53,19 @@ export class Turn {
   readonly #fromMs: number;
   /** Read while the letters are being written down. For the whole turn: the prompt stays the same from step to step. */
   readonly #persona: Promise<string>;
-  #id: string;
-  #class: Class = "background";
-  #steps = 0;
-  #letters: string[] = [];
-  #replies: Replies;
+  readonly #id: string;
+  readonly #replies: Replies;
+  readonly #letters: string[];
+  #class: Class;
+  #steps: number;
   #callOffGrace = (): void => {};
   /** Calls that the process before left, and that nobody has seen to yet. */
-  #left: Unsettled | null = null;
+  #left: Unsettled | null;
   /** What the model has said of the answer that it is giving; null: it is not being asked. */
   #speaking: { readonly voice: Voice; readonly words: string[] } | null = null;
 
-  constructor(parts: TurnParts, { held, mailbox, agent }: Place) {
+  /** `open`: the turn that is gone on with; null: a new one. */
+  constructor(parts: TurnParts, { held, mailbox, agent }: Place, open: OpenTurn | null) {
     this.#parts = parts;
     this.#held = held;
     this.#mailbox = mailbox;
@@ -73,13 +74,14 @@ export class Turn {
     this.#fromMs = parts.world.nowMs();
     this.#persona = parts.prompts.of(agent, isSubagent(held.key) ? "subagent" : "session");
     this.#persona.catch(() => {}); // Whoever asks the model hears of it.
-    this.#id = parts.world.newId();
-    this.#replies = this.#newReplies();
-  }
-
-  #newReplies(): Replies {
-    const { session, channels } = this.#parts;
-    return new Replies(this.#held, { policy: session.sendPolicy, channels }, this.#id);
+    this.#id = open?.turn ?? parts.world.newId();
+    this.#class = open?.class ?? "background";
+    this.#steps = open?.steps ?? 0;
+    this.#letters = [...(open?.letters ?? [])];
+    this.#left = open?.unsettled ?? null;
+    const doors = { policy: parts.session.sendPolicy, channels: parts.channels };
+    this.#replies = new Replies(held, doors, this.#id);
+    this.#replies.add(open?.routes ?? []);
   }
 
   /** At once: what runs is given up. */
@@ -113,14 +115,7 @@ export class Turn {
   }
 
   /** From where its entries say it stopped. That it is gone on with is written down first: so it is known how often. */
-  async goOn(open: OpenTurn, why: string): Promise<void> {
-    this.#id = open.turn;
-    this.#class = open.class;
-    this.#steps = open.steps;
-    this.#letters = [...open.letters];
-    this.#left = open.unsettled;
-    this.#replies = this.#newReplies();
-    this.#replies.add(open.routes);
+  async goOn(open: Pick<OpenTurn, "resumes">, why: string): Promise<void> {
     if (open.resumes >= RESUMES_MAX) {
       const reason = `it was gone on with ${open.resumes} times at the same place, and each time it was cut off again`;
       const words = failureWords(reason);
@@ -129,7 +124,7 @@ export class Turn {
     const note: Body = {
       type: "custom",
       customType: "sessiond/turn-resumed",
-      data: { turn: open.turn, why },
+      data: { turn: this.#id, why },
     };
     await this.#held.commit({ entries: [note], state: this.#running() });
     await this.#toTheEnd();

@@ -3,7 +3,7 @@
 import { Fault } from "../base/fault.ts";
 import { alarm } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
-import { modeOf, nextTurn } from "../mail/batch.ts";
+import { isUrgent, modeOf, nextTurn } from "../mail/batch.ts";
 import type { Mail, Mode } from "../mail/letter.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { Outbox, type OutboxParts } from "../mail/outbox.ts";
@@ -15,7 +15,7 @@ import type { RunState, Session } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
 import type { TurnParts } from "./parts.ts";
 import { Turn } from "./turn.ts";
-import { openTurn } from "./where.ts";
+import { openTurn, type OpenTurn } from "./where.ts";
 
 export interface WorkParts extends TurnParts, Omit<HeldParts, "store"> {
   readonly store: Store;
@@ -65,7 +65,7 @@ export class SessionWorker implements Worker {
       const next = nextTurn(await this.#mailbox.waiting(), reading);
       if (next === null) return;
       if ("waitMs" in next) await this.#pause(next.waitMs);
-      else await this.#run((turn) => turn.run(next.letters));
+      else await this.#run(null, (turn) => turn.run(next.letters));
     }
   }
 
@@ -76,10 +76,10 @@ export class SessionWorker implements Worker {
 
   arrive(mail: Mail): void {
     if (this.#turn?.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
-    const mode = modeOf(mail, this.#usualMode());
-    this.#mailbox.arrive(mail, mode === "steer" || mode === "interrupt");
+    const usual = this.#usualMode();
+    this.#mailbox.arrive(mail, isUrgent(mail, usual));
     this.#nudge?.();
-    if (mode === "interrupt") this.abort("a new message interrupts it");
+    if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
   }
 
   changed(): void {
@@ -108,7 +108,7 @@ export class SessionWorker implements Worker {
     const open = openTurn(await this.#held.entries());
     if (open === null) return await this.#held.commit({ state: { kind: "idle" } });
     const why = state.kind === "paused" ? "continued" : "restarted";
-    await this.#run((turn) => turn.goOn(open, why));
+    await this.#run(open, (turn) => turn.goOn(open, why));
   }
 
   async #park(state: RunState): Promise<void> {
@@ -126,12 +126,12 @@ export class SessionWorker implements Worker {
     return false;
   }
 
-  async #run(begin: (turn: Turn) => Promise<void>): Promise<void> {
+  async #run(open: OpenTurn | null, begin: (turn: Turn) => Promise<void>): Promise<void> {
     if (this.#isLeaving) return; // It was told while the store was being read.
     const agent = this.#agent;
     // Its letters wait: nothing is lost should the agent come back.
     if (agent === null) throw new Fault("bad_input", `the agent of ${this.#held.key} is not configured`);
-    const turn = new Turn(this.#parts, { held: this.#held, mailbox: this.#mailbox, agent });
+    const turn = new Turn(this.#parts, { held: this.#held, mailbox: this.#mailbox, agent }, open);
     this.#turn = turn;
     try {
       await begin(turn);

@@ -8,7 +8,6 @@
 //
 // It has no memory of its own: like any daemon it learns from the store what there is, and goes on.
 
-import { writeSync } from "node:fs";
 import { openLog } from "../../src/base/log.ts";
 import { RealWorld, SimulatedWorld } from "../../src/base/world.ts";
 import { Fault } from "../../src/base/fault.ts";
@@ -20,6 +19,7 @@ import { textOf } from "../../src/transcript/entry.ts";
 import { choose, fork, FREE, HELD, letters, open, remove, STALE, type Scene } from "./deeds.ts";
 import { Hands } from "./hands.ts";
 import type { Attempt, Said } from "./ledger.ts";
+import { sayLine } from "./say.ts";
 
 const [home = "", seed = "1", run = "0", commits = "Infinity"] = process.argv.slice(2);
 say({ starting: true });
@@ -51,14 +51,7 @@ const hands = new Hands(store, dice, (wrong) => say({ wrong }));
 let attempts = 0;
 
 function say(said: Said): void {
-  const line = Buffer.from(`${JSON.stringify(said)}\n`);
-  for (let done = 0; done < line.length;) {
-    try {
-      done += writeSync(1, line, done);
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
-    }
-  }
+  sayLine(said);
 }
 
 async function attempt(name: string, changes: readonly Change[], fate: Attempt["fate"]): Promise<void> {

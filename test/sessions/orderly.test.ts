@@ -2,7 +2,15 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { LocalStore, RealWorld, openLog, parseKey, type ConfigInput } from "../../src/index.ts";
+import {
+  Fault,
+  LocalStore,
+  MemoryStore,
+  RealWorld,
+  openLog,
+  parseKey,
+  type ConfigInput,
+} from "../../src/index.ts";
 import { fault, Gate, Glass, notesIn, saying, Stage, tool } from "./stage.ts";
 
 const MAIN = "agent:main:main";
@@ -173,4 +181,44 @@ test("a letter that steers enters the running turn also when hundreds wait befor
   gate.open();
   assert.equal((await first).text, "steered");
   assert.equal((await steering).text, "steered");
+});
+
+describe("a letter is not lost", () => {
+  test("when its agent is configured no longer: it waits until the agent is back", async (t) => {
+    const both: ConfigInput = { agents: { main: {}, coder: {} } };
+    const coder = "agent:coder:main";
+    const stage = await Stage.open(t, both);
+    await stage.sessions.stop(coder);
+    const { id } = await stage.sessions.send(coder, "!say still here");
+    await stage.reopen({ agents: { main: {} } });
+    await assert.rejects(stage.sessions.send(coder, "hi"), fault("not_found", /"coder" is not configured/));
+    await stage.sessions.cont(coder);
+    await stage.until(() =>
+      Promise.resolve(/the agent of agent:coder:main is not configured/.test(stage.log)),
+    );
+    assert.equal((await stage.sessions.ask(MAIN, "!say others go on")).text, "others go on");
+    await stage.reopen(both);
+    assert.equal((await stage.sessions.wait(coder, id)).text, "still here");
+  });
+
+  test("when the disk is full at any commit of its turn: the turn goes on when there is room", async (t) => {
+    for (const full of [1, 2, 3]) {
+      const store = new MemoryStore(new RealWorld());
+      const look = tool("look", () => Promise.resolve("seen"));
+      const stage = await Stage.open(t, {}, { store, tools: [{ ...look, replay: "safe" }] });
+      const commit = store.commit.bind(store);
+      let commits = 0;
+      store.commit = async (changes) => {
+        const isOfTurn = changes.some((change) => change.do === "append");
+        if (isOfTurn && ++commits === full) throw new Fault("disk_full", "no room");
+        return await commit(changes);
+      };
+      const { text } = await stage.sessions.ask(MAIN, "!call look\n!then\n!say after all");
+      assert.equal(text, "after all", `commit ${full}`);
+      assert.equal((await stage.results(MAIN)).length, 1);
+      assert.deepEqual(await stage.outcomes(MAIN), ["done"]);
+      assert.match(stage.log, /no room/);
+      await stage.close();
+    }
+  });
 });

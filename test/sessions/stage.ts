@@ -50,6 +50,11 @@ export class Stage {
     return this.#sessions;
   }
 
+  /** What was logged so far, as text. */
+  get log(): string {
+    return JSON.stringify(this.heard);
+  }
+
   /** As after a restart; with another configuration, if one is given. */
   async reopen(config: ConfigInput = this.#config): Promise<void> {
     await this.close();

@@ -7,13 +7,14 @@
 //
 // It has no memory of its own but a list of messages that nobody acknowledged to the life before: these it sends again.
 
-import { existsSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Fault, open, openLog, SimulatedWorld, type Sessions } from "../../src/index.ts";
 import type { Message, Said } from "./reports.ts";
 import { KEYS, messageOf, pick, settingOf } from "./scenes.ts";
 import { doorFor, openTrace, toolsFor, type Delivery, type Effect } from "./tools.ts";
+import { sayLine } from "../crash/say.ts";
 
 const [folder = "", seed = "1", run = "0", much = "Infinity"] = process.argv.slice(2);
 
@@ -45,14 +46,7 @@ const sessions = await open(
 say({ ready: true });
 
 function say(said: Said): void {
-  const line = Buffer.from(`${JSON.stringify(said)}\n`);
-  for (let done = 0; done < line.length;) {
-    try {
-      done += writeSync(1, line, done);
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
-    }
-  }
+  sayLine(said);
 }
 
 async function send(message: Message): Promise<{ readonly id: string; readonly sessionKey: string }> {

@@ -6,6 +6,7 @@ import { PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
 import type { Session } from "../../sessions/session.ts";
 import { checkWithin, cursorTo, limitOf, placeFrom } from "../cursor.ts";
 import type { Page, SessionQuery } from "../store.ts";
+import { isMatch } from "../rules.ts";
 import { ROW, unpackRow } from "./row.ts";
 
 /** In the order of how few sessions they leave, as a rule. */
@@ -41,7 +42,7 @@ function byTime(database: DatabaseSync, query: SessionQuery, { limit, place }: W
   }
   const scan = others.length > 0 || query.updatedSinceMs !== undefined ? PAGE_SCAN_ROWS_MAX : limit + 1;
   const found = inOrder(database, { sure, values, by: "fresh", down: true, place, scan });
-  return pageFrom(found, { limit, scan }, (row) => matches(row, query));
+  return pageFrom(found, { limit, scan }, (row) => isMatch(row, query));
 }
 
 function byTitle(database: DatabaseSync, query: SessionQuery, { limit, place }: Where): Page<Session> {
@@ -54,7 +55,7 @@ function byTitle(database: DatabaseSync, query: SessionQuery, { limit, place }: 
   const several = EXACT.some((name) => query[name] !== undefined) || query.updatedSinceMs !== undefined;
   const scan = several ? PAGE_SCAN_ROWS_MAX : limit + 1;
   const found = inOrder(database, { sure, values, by: "title", down: false, place, scan });
-  return pageFrom(found, { limit, scan }, (row) => matches(row, query));
+  return pageFrom(found, { limit, scan }, (row) => isMatch(row, query));
 }
 
 interface Walk {
@@ -91,17 +92,6 @@ function* inOrder(database: DatabaseSync, walk: Walk): Generator<Record<string, 
     }
     if (left === 0) return;
   }
-}
-
-function matches(row: Session, query: SessionQuery): boolean {
-  return (
-    (query.agent === undefined || row.agent === query.agent) &&
-    (query.kind === undefined || row.kind === query.kind) &&
-    (query.state === undefined || row.state.kind === query.state) &&
-    (query.parent === undefined || row.parent === query.parent) &&
-    (query.label === undefined || row.settings.label === query.label) &&
-    (query.updatedSinceMs === undefined || row.updatedAtMs >= query.updatedSinceMs)
-  );
 }
 
 function pageFrom(
