@@ -123,6 +123,10 @@ export const MODEL_TRIES_MAX = 4;
 /** The pause before a model is asked again, doubled each time, unless the model says how long. */
 export const MODEL_RETRY_MS = 1_000;
 
+/** The same when there is another model to fall back on; and how long a pause of its provider is waited for before that. */
+export const MODEL_TRIES_BEFORE_FAILOVER = 2;
+export const FAILOVER_PATIENCE_MS = 5_000;
+
 /**
  * Starts after a crash that find a turn where the last one left it, before it is given up as interrupted. Few enough that a
  * turn which kills its process does not do so for ever; many, because mostly it is somebody else who does.

@@ -1,6 +1,7 @@
 // Wires the parts: the only file that knows them all.
 
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { Fault } from "./base/fault.ts";
 import { openLog, type Log } from "./base/log.ts";
 import { RealWorld, type World } from "./base/world.ts";
@@ -17,14 +18,21 @@ import { Bus } from "./events/bus.ts";
 import type { Deliver } from "./mail/outbox.ts";
 import { Catalog } from "./models/catalog.ts";
 import type { Model } from "./models/model.ts";
+import { providers } from "./models/providers.ts";
 import { rehearsals } from "./models/rehearsal.ts";
 import { mainKey } from "./routing/key.ts";
 import { Routes } from "./routing/route.ts";
+import { Processes } from "./sandbox/processes.ts";
+import { folderWithin } from "./sandbox/within.ts";
 import { Lanes } from "./scheduler/lanes.ts";
 import { Slots } from "./scheduler/slots.ts";
 import { LocalStore } from "./store/local/local.ts";
 import type { Change, Receipt, Store } from "./store/store.ts";
-import type { Tool } from "./tools/tool.ts";
+import { execTools } from "./tools/exec.ts";
+import { McpServers } from "./tools/mcp/tools.ts";
+import { formOf, type Tool } from "./tools/tool.ts";
+import { Toolbox } from "./tools/toolbox.ts";
+import { workspaceTools } from "./tools/workspace/tools.ts";
 import { Answers } from "./turns/answers.ts";
 import { beginWork, type SessionWorker, type WorkParts } from "./turns/worker.ts";
 
@@ -46,17 +54,23 @@ export interface Parts {
 
 /** Takes the home, recovers what was going on, and goes on with it. `config` is what config.json5 would say. */
 export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<Sessions> {
-  const config = readConfig(input, { homeDir: homedir(), cwd: process.cwd() });
+  const config = readConfig(input, { homeDir: homedir(), cwd: process.cwd(), env: process.env });
   checkParts(parts);
   const world = parts.world ?? new RealWorld();
   const log = parts.log ?? openLog(config.log.level);
-  const catalog = new Catalog([...rehearsals(world), ...(parts.models ?? [])], config.models.aliases);
-  for (const { id, model } of config.agents.values()) mustKnow(catalog, `agents.${id}.model`, model);
+  const models = [...rehearsals(world), ...(parts.models ?? [])];
+  const catalog = new Catalog(models, providers(world, config.models.providers), config.models.aliases);
+  for (const { id, model, failover } of config.agents.values()) {
+    mustKnow(catalog, `agents.${id}.model`, model);
+    for (const each of failover) mustKnow(catalog, `agents.${id}.failover`, each);
+  }
   const channels = new Map(Object.entries(parts.channels ?? {}));
   const store =
     parts.store ?? (await LocalStore.open(config.home, { world, log, died: parts.died ?? (() => {}) }));
   try {
-    const wired = wire({ ...parts, config, world, log, catalog, channels, store });
+    const processes = new Processes({ folder: join(config.home, "processes"), world, log });
+    await processes.reapLeft(); // Before anything goes on that may have started them.
+    const wired = wire({ ...parts, config, world, log, catalog, channels, store, processes });
     await openMains(wired.system);
     wired.system.lanes.start();
     return new Sessions(wired);
@@ -73,19 +87,29 @@ interface Wiring extends Omit<Parts, "channels"> {
   readonly catalog: Catalog;
   readonly channels: ReadonlyMap<string, Deliver>;
   readonly store: Store;
+  readonly processes: Processes;
 }
 
 function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; readonly door: Door } {
-  const { config, world, log, catalog, channels, store } = wiring;
+  const { config, world, log, catalog, channels, store, processes } = wiring;
   const bus = new Bus();
-  const slots = new Slots(config.scheduler.slots);
+  const slots = modelSlots(world, config);
+  const processSlots = toolSlots(world, config);
+  const mcp = new McpServers({ world, log, processes, servers: config.mcp });
   const answers = new Answers();
   const commit = async (changes: readonly Change[]): Promise<Receipt> => {
     const receipt = await store.commit(changes);
     lanes.told(changes, receipt);
     return receipt;
   };
-  const tools = allTools(config, log, [...toolsOf(() => system), ...(wiring.tools ?? [])]);
+  const exec = execTools({
+    processes,
+    slots: processSlots,
+    world,
+    folderOf: ({ workspace }, path) => folderWithin(workspace, path),
+  });
+  const own = [...toolsOf(() => system), ...workspaceTools(world)];
+  const tools = new Toolbox({ tools: allTools(config, log, own, exec, wiring.tools ?? []), exec, mcp });
   const work: WorkParts = {
     world,
     log,
@@ -100,6 +124,7 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
     session: config.session,
     agents: config.agents as ReadonlyMap<string, Agent>,
     channels: new Set(channels.keys()),
+    processes,
     outbox: { store, commit, world, log, channels },
   };
   const lanes: Lanes<SessionWorker> = new Lanes({
@@ -109,8 +134,33 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
     begin: (claim) => beginWork(work, claim),
   });
   const routes = new Routes(config.session);
-  const system: System = { store, world, config, catalog, routes, lanes, slots, answers };
+  const system: System = {
+    store,
+    world,
+    config,
+    catalog,
+    routes,
+    lanes,
+    slots,
+    processSlots,
+    processes,
+    mcp,
+    answers,
+  };
   return { system, bus, door: new Door(system, commit) };
+}
+
+/** Model calls in flight; what they cost is counted in tokens. */
+function modelSlots(world: World, { scheduler, models }: Config): Slots {
+  const limited = [...models.providers.values()].flatMap(({ id, concurrency }): [string, number][] =>
+    concurrency === null ? [] : [[id, concurrency]],
+  );
+  return new Slots(world, { ...scheduler, providers: new Map(limited) });
+}
+
+/** Programs that are waited for; what they cost is counted in milliseconds. */
+function toolSlots(world: World, { scheduler: { processes, reserve, share } }: Config): Slots {
+  return new Slots(world, { slots: processes, reserve, share, providers: new Map() });
 }
 
 /** Every agent's main session exists from the first start. */
@@ -128,15 +178,35 @@ function mustKnow(catalog: Catalog, where: string, model: string): void {
 }
 
 /** Names that an agent's policy knows and nobody else does are most likely misspelt; but a tool may also just be missing. */
-function allTools({ agents }: Config, log: Log, tools: readonly Tool[]): readonly Tool[] {
-  const names = new Set<string>();
-  for (const { name } of tools) {
-    if (names.has(name)) throw new Fault("bad_input", `open: a tool of sessiond is called ${name} too`);
-    names.add(name);
+function allTools(
+  { agents, mcp }: Config,
+  log: Log,
+  own: readonly Tool[],
+  exec: readonly Tool[],
+  given: readonly Tool[],
+): readonly Tool[] {
+  const names = new Set([...own, ...exec].map(({ name }) => name));
+  for (const tool of given) {
+    if (names.has(tool.name))
+      throw new Fault("bad_input", `open: a tool of sessiond is called ${tool.name} too`);
+    names.add(tool.name);
+    mustHaveForm(tool);
   }
+  const isKnown = (name: string): boolean =>
+    names.has(name) || name.endsWith("*") || [...mcp.keys()].some((server) => name.startsWith(`${server}__`));
   for (const { id, tools: policy } of agents.values())
     for (const name of [...(policy.allow ?? []), ...policy.deny])
-      if (!names.has(name))
+      if (!isKnown(name))
         log.warn({ agent: id, tool: name }, "the tool policy names a tool that is not there");
-  return tools;
+  return [...own, ...given];
+}
+
+/** What a model cannot be shown is found now, and not in the middle of a turn. */
+function mustHaveForm(tool: Tool): void {
+  try {
+    formOf(tool);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Fault("bad_input", `open: the tool ${tool.name}: ${why}`, { cause: error });
+  }
 }

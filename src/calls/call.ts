@@ -9,13 +9,15 @@
 
 import type { z } from "zod";
 import type { World } from "../base/world.ts";
-import type { Agent, Config } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Routes } from "../routing/route.ts";
+import type { Processes } from "../sandbox/processes.ts";
 import type { Lanes } from "../scheduler/lanes.ts";
 import type { Slots } from "../scheduler/slots.ts";
-import type { Session } from "../sessions/session.ts";
 import type { Change, Receipt, Store } from "../store/store.ts";
+import type { McpServers } from "../tools/mcp/tools.ts";
+import type { Calling } from "../tools/tool.ts";
 import type { Answers } from "../turns/answers.ts";
 import type { SessionWorker } from "../turns/worker.ts";
 
@@ -24,13 +26,7 @@ export type Caller =
   /** `principal` is whose ids of messages these are: two people may both have a message 1. */
   | { readonly kind: "person"; readonly principal: string }
   /** A session, by one of its tools. `cause` is the same whenever this call is run. */
-  | {
-      readonly kind: "agent";
-      readonly session: Session;
-      readonly agent: Agent;
-      readonly tool: string;
-      readonly cause: string;
-    };
+  | ({ readonly kind: "agent"; readonly tool: string } & Omit<Calling, "signal">);
 
 /** What calls are made of. */
 export interface System {
@@ -40,7 +36,10 @@ export interface System {
   readonly catalog: Catalog;
   readonly routes: Routes;
   readonly lanes: Lanes<SessionWorker>;
-  readonly slots: Slots;
+  readonly slots: Slots; //        model calls
+  readonly processSlots: Slots; // programs that agents run
+  readonly processes: Processes;
+  readonly mcp: McpServers;
   readonly answers: Answers;
 }
 

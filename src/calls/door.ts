@@ -5,7 +5,7 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { CALLED_OFF } from "../base/waiting.ts";
 import type { Change, Receipt } from "../store/store.ts";
-import { problemsIn, type Tool } from "../tools/tool.ts";
+import { checked, type Tool } from "../tools/tool.ts";
 import type { Call, Caller, System } from "./call.ts";
 import { calls, type CallName, type Calls } from "./table.ts";
 
@@ -32,7 +32,7 @@ export class Door {
     if (who === "agent") throw new Fault("forbidden", `${name} is for agents`);
     const over = new AbortController();
     try {
-      const given = checked(name, row.input, input);
+      const given = await inputOf(name, row.input, input);
       const done = await run(this.#system, caller, given, AbortSignal.any([signal, over.signal]));
       const receipt = done.changes.length === 0 ? null : await this.#commit(done.changes);
       return (await done.output(receipt)) as Output<Name>;
@@ -51,10 +51,10 @@ function callNamed(name: string): Call {
   return calls[name as CallName] as unknown as Call;
 }
 
-function checked(name: string, schema: z.ZodType, input: unknown): unknown {
-  const parsed = schema.safeParse(input);
-  if (parsed.success) return parsed.data;
-  throw new Fault("bad_input", `${name}: ${problemsIn(parsed.error, schema)}`);
+async function inputOf(name: string, schema: z.ZodType, input: unknown): Promise<unknown> {
+  const given = await checked(schema, input);
+  if ("problems" in given) throw new Fault("bad_input", `${name}: ${given.problems}`);
+  return given.value;
 }
 
 /**
@@ -70,8 +70,8 @@ export function toolsOf(system: () => System): readonly Tool[] {
       description: about,
       input,
       replay: "safe",
-      run: async (given, { session, agent, cause, signal }) => {
-        const caller: Caller = { kind: "agent", session, agent, tool, cause };
+      run: async (given, { signal, ...calling }) => {
+        const caller: Caller = { kind: "agent", tool, ...calling };
         const { changes, output } = await run(system(), caller, given, signal);
         return { content: JSON.stringify(await output(null)), changes };
       },

@@ -149,7 +149,9 @@ export class Sessions {
     try {
       await this.#system.lanes.close();
       this.#bus.close();
+      await this.#system.mcp.close();
     } finally {
+      await this.#system.processes.killAll(null);
       await this.#system.store.close();
     }
   }

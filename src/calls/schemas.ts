@@ -241,6 +241,16 @@ export const status = row.extend({
   localTime: z.string().describe("Now, as the machine's time zone has it."),
   why: z.string().describe("What it does or waits for, in words."),
   modelFrom: z.enum(["session", "agent"]).describe("Who says which model."),
+  fallback: z
+    .strictObject({
+      spoke: z.string().describe("The model that gave the last answer."),
+      passedOver: z.array(z.strictObject({ model: z.string(), why: z.string() })),
+    })
+    .nullable()
+    .describe("Whether the last answer is another model's than the one in force, and why; null: it is not."),
+  exec: z
+    .enum(["off", "not sandboxed"])
+    .describe("Whether its agent runs programs, and whether anything confines them."),
   thinking: z.string(),
   verbose: z.string(),
   context: z.strictObject({
@@ -309,6 +319,75 @@ export const outbox = z.strictObject({
     }),
   ),
   next: z.string().nullable(),
+});
+
+export const nothing = z.strictObject({});
+
+const byClass = z.strictObject({
+  interactive: z.int(),
+  delegated: z.int(),
+  scheduled: z.int(),
+  background: z.int(),
+});
+
+const slots = z.strictObject({
+  total: z.int(),
+  reserved: z.int().describe("Of these, for people only."),
+  inUse: byClass,
+  waiting: byClass,
+});
+
+export const overview = z.strictObject({
+  slots: slots.describe("Model calls."),
+  processes: slots.describe("Programs of agents that are waited for."),
+  providers: z
+    .array(
+      z.strictObject({
+        provider: z.string(),
+        inUse: z.int(),
+        limit: z.int().nullable().describe("null: as many as there are slots."),
+        coolsForMs: z.number().describe("How long it is not asked, because it has too much to do."),
+      }),
+    )
+    .describe("Those that were asked since the start."),
+  servers: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        state: z.enum(["not started", "starting", "ready", "down"]),
+        why: z.string().nullable(),
+        tools: z.int(),
+        retryAt: z.string().nullable(),
+      }),
+    )
+    .describe("Servers of tools."),
+});
+
+export const models = z.strictObject({
+  models: z.array(
+    z.strictObject({
+      id: z.string(),
+      windowTokens: z.int(),
+      prices: z
+        .strictObject({
+          input: z.number(),
+          output: z.number(),
+          cacheRead: z.number(),
+          cacheWrite: z.number(),
+        })
+        .nullable()
+        .describe("Dollars for a million tokens; null: not known."),
+    }),
+  ),
+  aliases: z.record(z.string(), z.string()),
+  providers: z.array(
+    z.strictObject({
+      provider: z.string(),
+      api: z.string(),
+      hasKey: z.boolean(),
+      keyFrom: z.array(z.string()).describe("Environment variables that its key is looked for in."),
+    }),
+  ),
 });
 
 export const accepted = z.strictObject({

@@ -9,6 +9,7 @@ import {
   THREAD_START_ENTRIES_MAX,
 } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
+import { handedOn } from "../mail/urgency.ts";
 import { chatOf, describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change, Receipt } from "../store/store.ts";
@@ -72,7 +73,7 @@ async function sendFromSession(
   const letter: Letter = {
     id: caller.cause,
     from: { kind: "inter_session", source, tool: caller.tool },
-    class: "delegated",
+    class: handedOn(caller.class),
     mode: of.input.mode ?? null,
     content: of.content,
     replyTo: of.input.reply === false ? null : { channel: "session", to: source, thread: null },

@@ -9,6 +9,7 @@ import { keyFor, reached } from "./reach.ts";
 import * as shape from "./schemas.ts";
 import { receive, send } from "./send.ts";
 import { pin, setting, signal } from "./setting.ts";
+import { modelsOf, overviewOf } from "./overview.ts";
 import { answerOf, historyOf } from "./views.ts";
 
 export const calls = {
@@ -144,6 +145,26 @@ export const calls = {
       const page = await system.store.outbox({ refused, limit, cursor, ...of });
       return just({ answers: page.rows.map(answerOf), next: page.next });
     },
+  }),
+  overview: call({
+    about:
+      "What is going on in this gateway: slots in use and who waits for them, providers, programs that agents run, " +
+      "servers of tools.",
+    who: "person",
+    tool: null,
+    input: shape.nothing,
+    output: shape.overview,
+    idempotent: true,
+    run: async (system) => just(overviewOf(system)),
+  }),
+  models: call({
+    about: "The models that can be named, with what is known of them, and the providers that have a key.",
+    who: "person",
+    tool: null,
+    input: shape.nothing,
+    output: shape.models,
+    idempotent: true,
+    run: async (system) => just(modelsOf(system)),
   }),
 } satisfies Record<string, Call>;
 

@@ -15,6 +15,8 @@ import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
+import type { Failover } from "../turns/spoken.ts";
+import { isNote } from "../turns/where.ts";
 import type { System } from "./call.ts";
 
 import type { history, outbox, row, status } from "./schemas.ts";
@@ -42,7 +44,7 @@ export function rowOf(system: System, session: Session): Row {
 
 /** Who waits for a slot is `queued`: that is not written down, because it would be a commit more for every turn. */
 function stateNow(system: System, { key, state, signal }: Session): RunState["kind"] {
-  if (system.slots.inFrontOf(key) !== null) return "queued";
+  if (system.slots.why(key) !== null) return "queued";
   return state.kind === "idle" && signal === "pause" ? "paused" : state.kind;
 }
 
@@ -62,8 +64,8 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
   const { store, world } = system;
   const now = nowOf(system, session);
   const { settings } = session;
-  const [tokens, mail] = await Promise.all([
-    contextTokens(system, session),
+  const [{ tokens, fallback }, mail] = await Promise.all([
+    lastAnswer(system, session),
     store.mail(session.key, { limit: LETTERS_COUNTED_MAX }),
   ]);
   const nowMs = world.nowMs();
@@ -73,6 +75,8 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     localTime: new Date(nowMs).toLocaleString("en-GB", { dateStyle: "full", timeStyle: "long" }),
     why: whyOf(system, session, mail.rows.length),
     modelFrom: now?.modelFrom ?? "agent",
+    fallback,
+    exec: system.config.agents.get(session.agent as AgentId)?.tools.exec ? "not sandboxed" : "off",
     thinking: now?.thinking ?? "off",
     verbose: now?.verbose ?? "off",
     context: { tokens, window: modelOf(system, session).windowTokens },
@@ -90,8 +94,8 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
 }
 
 function whyOf(system: System, { key, state, signal }: Session, letters: number): string {
-  const inFront = system.slots.inFrontOf(key);
-  if (inFront !== null) return `waits for a slot; ${inFront} are in front of it`;
+  const waits = system.slots.why(key);
+  if (waits !== null) return waits;
   switch (state.kind) {
     case "running":
       return `step ${state.step} of a turn since ${iso(state.sinceMs)}${signal === "pause" ? "; pauses after it" : ""}`;
@@ -108,18 +112,30 @@ function whyOf(system: System, { key, state, signal }: Session, letters: number)
   }
 }
 
-/** What the last answer says the context was, itself included. Looked for in the last entries only. */
-async function contextTokens(system: System, session: Session): Promise<number> {
-  if (session.transcript.lastSeq === 0) return 0;
+/**
+ * What the last answer says the context was, itself included, and whether a fallback gave it: the note of that stands
+ * right before it. Looked for in the last entries only.
+ */
+async function lastAnswer(system: System, { transcript }: Session): Promise<LastAnswer> {
+  let tokens = 0;
   let looked = 0;
-  for await (const entry of system.store.entries(session.transcript.id, { before: null })) {
-    if ((looked += 1) > 100 || entry.type === "compaction") return 0;
+  if (transcript.lastSeq === 0) return { tokens, fallback: null };
+  for await (const entry of system.store.entries(transcript.id, { before: null })) {
+    if (tokens > 0) return { tokens, fallback: fallbackIn(entry) };
+    if ((looked += 1) > 100 || entry.type === "compaction") break;
     if (entry.type !== "message" || entry.message.role !== "assistant") continue;
     const { input, output, cacheRead, cacheWrite } = entry.message.usage;
-    const tokens = input + output + cacheRead + cacheWrite;
-    if (tokens > 0) return tokens;
+    tokens = input + output + cacheRead + cacheWrite;
   }
-  return 0;
+  return { tokens, fallback: null };
+}
+
+type LastAnswer = Pick<z.input<typeof status>, "fallback"> & { readonly tokens: number };
+
+function fallbackIn(entry: Entry | Gap): LastAnswer["fallback"] {
+  if (entry.type !== "custom" || !isNote(entry, "failover")) return null;
+  const { spoke, passedOver } = entry.data as Failover;
+  return { spoke, passedOver: passedOver.map(({ model, why }) => ({ model, why })) };
 }
 
 /** A page of history, newest part first asked for, told oldest first; bounded in entries and in characters. */

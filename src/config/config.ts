@@ -1,20 +1,81 @@
 // What a gateway is told, after defaults: every value is there. schema.ts says what may be written down.
 
+import type { Secret } from "../base/secret.ts";
 import type { AgentId } from "../routing/key.ts";
 
 export interface Config {
   readonly home: string; //                    an absolute path
   readonly agents: ReadonlyMap<AgentId, Agent>; // main is always among them
-  readonly models: { readonly aliases: Readonly<Record<string, string>> };
+  readonly models: {
+    readonly aliases: Readonly<Record<string, string>>;
+    readonly providers: ReadonlyMap<string, Provider>; // anthropic, openai and google are always among them
+  };
+  readonly mcp: ReadonlyMap<string, McpServer>; // servers whose tools agents may use, by name
   readonly session: SessionConfig;
-  readonly scheduler: { readonly slots: number }; // model calls in flight
+  readonly scheduler: SchedulerConfig;
   readonly log: { readonly level: string };
 }
+
+export interface SchedulerConfig {
+  readonly slots: number; //                   model calls in flight
+  readonly reserve: number; //                 of these, kept for people
+  readonly share: number; //                   every class with work gets at least one of so many grants
+  readonly processes: number; //               tool processes that are waited for
+}
+
+/** Where models are asked. */
+export interface Provider {
+  readonly id: string; //                      the first part of its models' ids
+  readonly api: Api;
+  readonly baseUrl: string | null; //          null: the provider's own
+  readonly apiKey: Secret | null; //           null: none is known; asking will say so, unless it needs none
+  readonly keyNames: readonly string[]; //     environment variables that were looked at for it
+  readonly headers: Readonly<Record<string, Secret>>; // sent along
+  readonly concurrency: number | null; //      calls in flight; null: as many as there are slots
+  readonly models: Readonly<Record<string, ModelFacts>>; // what is written down; the rest is known or guessed
+}
+
+/** The protocol of a provider. */
+export type Api = "anthropic" | "openai" | "google" | "openai-compatible";
+
+/** What is known of a model. Null: it is not known, or the model has none. */
+export interface ModelFacts {
+  readonly windowTokens: number | null;
+  readonly outputTokensMax: number | null;
+  readonly images: boolean | null; //          null: it is tried
+  readonly prices: Prices | null;
+}
+
+/** In dollars for a million tokens. */
+export interface Prices {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
+
+/** A server of tools: a program that is started, or an address. */
+export type McpServer =
+  | {
+      readonly kind: "stdio";
+      readonly name: string;
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, Secret>>;
+      readonly cwd: string; //                 an absolute path
+    }
+  | {
+      readonly kind: "http";
+      readonly name: string;
+      readonly url: string;
+      readonly headers: Readonly<Record<string, Secret>>;
+    };
 
 /** A configured persona. */
 export interface Agent {
   readonly id: AgentId;
   readonly model: string;
+  readonly failover: readonly string[]; //     models that are asked for a step when the first cannot be
   readonly workspace: string; //               an absolute path; its prompt files are here
   readonly thinking: string;
   readonly verbose: Verbose;
@@ -32,6 +93,7 @@ export type Visibility = "self" | "tree" | "agent" | "all";
 export interface ToolPolicy {
   readonly allow: readonly string[] | null; // null: all there are
   readonly deny: readonly string[]; //         wins over allow
+  readonly exec: boolean; //                   whether it may run programs; nothing confines them yet
   readonly visibility: Visibility;
 }
 

@@ -34,6 +34,25 @@ export const TOOL_SECONDS_MAX = 86_400;
 export const SLOTS_DEFAULT = 32;
 export const SLOTS_MAX = 1_000;
 
+/** Slots that only people's turns may take: a person who writes starts at once, whatever else is going on. */
+export const RESERVE_DEFAULT = 4;
+
+/** Every class with work gets at least one grant of so many. Fewer than the least could not be kept with four classes. */
+export const SHARE_DEFAULT = 16;
+export const SHARE_MIN = 8;
+export const SHARE_MAX = 1_000;
+
+/** Tool processes that are waited for at the same time. They run on this machine, which has some cores. */
+export const PROCESSES_DEFAULT = 16;
+export const PROCESSES_MAX = 256;
+
+/** Tokens of the largest window, and dollars of the dearest million tokens, that may be written down: ten times today's. */
+export const WINDOW_TOKENS_MAX = 100_000_000;
+export const PRICE_MAX = 10_000;
+
+/** Arguments of a server's program, its variables, and headers: more is a mistake. */
+export const SECRET_CHARS_MAX = 16_384;
+
 /** A second: people who send three lines in a row pause less, and nobody notices the wait. */
 export const COLLECT_MS_DEFAULT = 1_000;
 export const COLLECT_MS_MAX = 60_000;

@@ -11,7 +11,7 @@ import type { Agent } from "./config.ts";
 import * as defaults from "./defaults.ts";
 import { loadConfig, readConfig } from "./load.ts";
 
-const FROM = { homeDir: "/users/ann", cwd: "/srv" };
+const FROM = { homeDir: "/users/ann", cwd: "/srv", env: {} };
 const PAGE = readFileSync(new URL("../../docs/config.md", import.meta.url), "utf8");
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
@@ -48,11 +48,12 @@ describe("what is not given", () => {
     assert.deepEqual(config.agents.get(DEFAULT_AGENT), {
       id: "main",
       model: "rehearsal/default",
+      failover: [],
       workspace: "/users/ann/.sessiond/agents/main/workspace",
       thinking: "off",
       verbose: "off",
       queueMode: null,
-      tools: { allow: null, deny: [], visibility: "tree" },
+      tools: { allow: null, deny: [], exec: false, visibility: "tree" },
       limits: { stepsPerTurn: 200, turnSeconds: 3600, toolSeconds: 600 },
     });
     assert.equal(config.home, "/users/ann/.sessiond");
@@ -67,7 +68,7 @@ describe("what is not given", () => {
         collectMs: 1000,
       },
     );
-    assert.deepEqual(config.scheduler, { slots: 32 });
+    assert.deepEqual(config.scheduler, { slots: 32, reserve: 4, share: 16, processes: 16 });
     assert.deepEqual(config.log, { level: "info" });
   });
 
@@ -88,12 +89,12 @@ describe("what is not given", () => {
     const input = {
       agents: {
         defaults: { limits: { stepsPerTurn: 7, turnSeconds: 8 }, tools: { allow: ["a"], deny: ["b", "c"] } },
-        coder: { limits: { turnSeconds: 9 }, tools: { deny: ["d"], visibility: "all" } },
+        coder: { limits: { turnSeconds: 9 }, tools: { deny: ["d"], exec: false, visibility: "all" } },
       },
     };
     const { limits, tools } = agent(input, "coder");
     assert.deepEqual(limits, { stepsPerTurn: 7, turnSeconds: 9, toolSeconds: 600 });
-    assert.deepEqual(tools, { allow: ["a"], deny: ["d"], visibility: "all" });
+    assert.deepEqual(tools, { allow: ["a"], deny: ["d"], exec: false, visibility: "all" });
   });
 
   test("a property that a rule does not match on is null", () => {
@@ -179,7 +180,7 @@ describe("what is wrong", () => {
       assert.deepEqual(refused({ agents: { coder: { [key as string]: 1 } } }), [line]);
     }
     assert.deepEqual(refused({ foo: 1 }), [
-      "config: foo is not a key here; there are home, agents, models, session, scheduler, log",
+      "config: foo is not a key here; there are home, agents, models, mcpServers, session, scheduler, log",
     ]);
   });
 

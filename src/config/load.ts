@@ -11,7 +11,7 @@
 //   L3. Nothing that was written is dropped in silence.
 
 import { open } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import json5 from "json5";
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
@@ -20,12 +20,14 @@ import { instead } from "../base/near.ts";
 import { type AgentId, DEFAULT_AGENT, parseAgent } from "../routing/key.ts";
 import type { Agent, Config, SendPolicy, SessionConfig } from "./config.ts";
 import * as defaults from "./defaults.ts";
+import { absolute, bare, providersOf, serversOf } from "./outside.ts";
 import { type AgentInput, type ConfigInput, schema } from "./schema.ts";
 
 /** What paths are made absolute with. */
-interface From {
+export interface From {
   readonly homeDir: string; // the user's, for "~/"
   readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>; // keys of providers are looked for here
 }
 
 export function readConfig(input: unknown, from: From): Config {
@@ -34,9 +36,18 @@ export function readConfig(input: unknown, from: From): Config {
   return {
     home,
     agents: agentsOf(given.agents ?? {}, home, from),
-    models: { aliases: bare(given.models?.aliases ?? {}) },
+    models: {
+      aliases: bare(given.models?.aliases ?? {}),
+      providers: providersOf(given.models?.providers ?? {}, from.env),
+    },
+    mcp: serversOf(given.mcpServers ?? {}, home, from),
     session: sessionOf(given.session ?? {}),
-    scheduler: { slots: given.scheduler?.slots ?? defaults.SLOTS_DEFAULT },
+    scheduler: {
+      slots: given.scheduler?.slots ?? defaults.SLOTS_DEFAULT,
+      reserve: given.scheduler?.reserve ?? defaults.RESERVE_DEFAULT,
+      share: given.scheduler?.share ?? defaults.SHARE_DEFAULT,
+      processes: given.scheduler?.processes ?? defaults.PROCESSES_DEFAULT,
+    },
     log: { level: given.log?.level ?? defaults.LOG_LEVEL_DEFAULT },
   };
 }
@@ -120,12 +131,14 @@ function agentOf(id: AgentId, own: AgentInput, beneath: AgentInput): Omit<Agent,
   return {
     id,
     model: own.model ?? beneath.model ?? defaults.MODEL_DEFAULT,
+    failover: own.failover ?? beneath.failover ?? [],
     thinking: own.thinking ?? beneath.thinking ?? defaults.THINKING_DEFAULT,
     verbose: own.verbose ?? beneath.verbose ?? defaults.VERBOSE_DEFAULT,
     queueMode: own.queueMode ?? beneath.queueMode ?? null,
     tools: {
       allow: tools.allow ?? toolsBeneath.allow ?? null,
       deny: tools.deny ?? toolsBeneath.deny ?? [],
+      exec: tools.exec ?? toolsBeneath.exec ?? false,
       visibility: tools.visibility ?? toolsBeneath.visibility ?? defaults.VISIBILITY_DEFAULT,
     },
     limits: {
@@ -160,17 +173,6 @@ function sendPolicyOf(given: NonNullable<SessionInput["sendPolicy"]>): SendPolic
   };
 }
 
-/** Without a prototype: whoever looks up "constructor" finds what was written, or nothing. */
-function bare<Value>(named: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
-  return Object.assign(Object.create(null) as Record<string, Value>, named);
-}
-
-function absolute(path: string, { homeDir, cwd }: From): string {
-  return path === "~" || path.startsWith("~/")
-    ? resolve(cwd, homeDir, `.${path.slice(1)}`)
-    : resolve(cwd, path);
-}
-
 // ── Problems ────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** One thing that is wrong. The words are made only for those that are told: there may be a million. */
@@ -192,7 +194,13 @@ function checked(input: unknown): ConfigInput {
 
 /** Zod passes over this one name where people choose the names (L3), and as a name it would only do harm. */
 function unspeakable(input: unknown): Problem[] {
-  const paths = [["agents"], ["models", "aliases"], ["session", "identityLinks"]];
+  const paths = [
+    ["agents"],
+    ["models", "aliases"],
+    ["models", "providers"],
+    ["mcpServers"],
+    ["session", "identityLinks"],
+  ];
   return paths
     .filter((path) => Object.hasOwn(Object(path.reduce(part, input)) as object, "__proto__"))
     .map((path) => ({ path, words: (where) => `${where} may not have the name "__proto__"` }));
@@ -222,8 +230,17 @@ function problemsOf(issue: z.core.$ZodIssue, at: number, all: readonly z.core.$Z
     case "custom":
       return [{ path, words: (where) => `${where} ${message}` }];
     default:
-      return [{ path, words: (where) => misfit(where, issue) }];
+      return [{ path, words: (where) => (isSecret(path) ? unsaid(where, issue) : misfit(where, issue)) }];
   }
+}
+
+/** What stands in these places is not for a log, not even when it is wrong (L2). */
+function isSecret(path: readonly PropertyKey[]): boolean {
+  return path.some((key) => key === "apiKey" || key === "headers" || key === "env");
+}
+
+function unsaid(where: string, { message }: z.core.$ZodIssue): string {
+  return `${where} is not ${message}`;
 }
 
 function misfit(where: string, { code, message, input }: z.core.$ZodIssue): string {

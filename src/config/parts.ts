@@ -1,6 +1,7 @@
 // What a program brings along to open(): looked at like the configuration, because a tool without a schema, or a door that is
 // no function, would otherwise show only in the middle of a turn.
 
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { Fault } from "../base/fault.ts";
 import {
   anything,
@@ -17,21 +18,18 @@ import {
 
 const aFunction = is("a function", (value) => typeof value === "function");
 const aSchema = is(
-  "a schema of zod",
-  (value) => typeof (value as { readonly safeParse?: unknown } | null)?.safeParse === "function",
+  "a schema of zod, valibot, arktype or another library of Standard Schema",
+  (value) => typeof (value as Partial<StandardSchemaV1> | null)?.["~standard"]?.validate === "function",
 );
 const toolName = is(
   'letters, digits, "_" and "-", at most 64',
   (value) => typeof value === "string" && /^[a-zA-Z0-9_-]{1,64}$/.test(value),
 );
 
-const tool = record({
-  name: toolName,
-  description: text,
-  input: aSchema,
-  replay: oneOf("safe", "never"),
-  run: aFunction,
-});
+const tool = record(
+  { name: toolName, description: text, input: aSchema, replay: oneOf("safe", "never"), run: aFunction },
+  { form: ifGiven(is("a JSON Schema", (value) => typeof value === "object" && value !== null)) },
+);
 
 /** Models and stores may be objects of a class: only what is used of them is looked at. */
 const model = is("a model (id, provider, name, api, windowTokens, ask)", (value) => {

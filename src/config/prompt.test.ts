@@ -22,7 +22,10 @@ function agentWith(files: Readonly<Record<string, string | Uint8Array>>): Agent 
 }
 
 function agentIn(workspace: string): Agent {
-  const { agents } = readConfig({ agents: { main: { workspace } } }, { homeDir: folder, cwd: folder });
+  const { agents } = readConfig(
+    { agents: { main: { workspace } } },
+    { homeDir: folder, cwd: folder, env: {} },
+  );
   const agent = agents.get(DEFAULT_AGENT);
   assert.ok(agent);
   return agent;

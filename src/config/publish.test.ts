@@ -33,7 +33,7 @@ test("every key of the schema has a sentence for editors", () => {
 });
 
 test("the tables of docs/config.md have every key and its default", () => {
-  const config = readConfig({}, { homeDir: "/users/ann", cwd: "/srv" });
+  const config = readConfig({}, { homeDir: "/users/ann", cwd: "/srv", env: {} });
   const main = config.agents.get(DEFAULT_AGENT);
   for (const [key, value] of [
     ["home", "`~/.sessiond`"],
@@ -42,6 +42,10 @@ test("the tables of docs/config.md have every key and its default", () => {
     ["session.sendPolicy.default", `\`${config.session.sendPolicy.default}\``],
     ["session.collectMs", config.session.collectMs],
     ["scheduler.slots", config.scheduler.slots],
+    ["scheduler.reserve", config.scheduler.reserve],
+    ["scheduler.share", config.scheduler.share],
+    ["scheduler.processes", config.scheduler.processes],
+    ["tools.exec", `\`${main?.tools.exec}\``],
     ["log.level", `\`${config.log.level}\``],
     ["model", `\`${main?.model}\``],
     ["thinking", `\`${main?.thinking}\``],

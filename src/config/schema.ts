@@ -28,8 +28,18 @@ const path = text(
 );
 
 const tools = object({
-  allow: list(name).describe("The only tools the agent may use; without it, all there are.").optional(),
+  allow: list(name)
+    .describe(
+      'The only tools the agent may use; without it, all there are. "github__*" means all of that server.',
+    )
+    .optional(),
   deny: list(name).describe("Tools the agent may not use, even if they are allowed.").optional(),
+  exec: z
+    .boolean({ error: "true or false" })
+    .describe(
+      "Whether the agent may run programs (exec, process). Nothing confines them: they can do what you can.",
+    )
+    .optional(),
   visibility: oneOf("self", "tree", "agent", "all")
     .describe(
       "Which sessions the agent's sessions may see and reach: themselves, their tree, their agent's, or all.",
@@ -51,7 +61,12 @@ const limits = object({
 
 const agent = object({
   model: name.describe('The model to use: "provider/model", or an alias from models.aliases.').optional(),
-  workspace: path.describe("The agent's folder, where its prompt files are.").optional(),
+  failover: list(name)
+    .describe("Models that are asked for a step when the first cannot be reached, in this order.")
+    .optional(),
+  workspace: path
+    .describe("The agent's folder: its prompt files, and what its file tools can reach.")
+    .optional(),
   thinking: oneOf("off", "minimal", "low", "medium", "high")
     .describe("How much the model thinks before it answers.")
     .optional(),
@@ -71,6 +86,84 @@ const agents = names(
 );
 
 const aliases = names(name, text('a model as "provider/model"', /^[^/\s]+\/\S+$/));
+
+/** `${NAME}` in it is taken from the environment. */
+const secret = text(
+  `a text of 1 to ${defaults.SECRET_CHARS_MAX} characters (\${NAME} is taken from the environment)`,
+  /^[^\0\r\n]+$/,
+  defaults.SECRET_CHARS_MAX,
+);
+
+const url = text(
+  "an address that begins with http:// or https://",
+  /^https?:\/\/\S+$/,
+  defaults.PATH_CHARS_MAX,
+);
+
+const price = z
+  .number({ error: `dollars from 0 to ${defaults.PRICE_MAX}` })
+  .min(0, { error: `dollars from 0 to ${defaults.PRICE_MAX}` })
+  .max(defaults.PRICE_MAX, { error: `dollars from 0 to ${defaults.PRICE_MAX}` });
+
+const modelFacts = object({
+  windowTokens: whole(1, defaults.WINDOW_TOKENS_MAX).describe("Tokens that fit its context.").optional(),
+  outputTokensMax: whole(1, defaults.WINDOW_TOKENS_MAX).describe("Tokens of its longest answer.").optional(),
+  images: z.boolean({ error: "true or false" }).describe("Whether it understands pictures.").optional(),
+  prices: object({
+    input: price.describe("Of what it reads."),
+    output: price.describe("Of what it writes, thinking included."),
+    cacheRead: price.describe("Of what it finds in its cache; without it, as input.").optional(),
+    cacheWrite: price.describe("Of what it puts into its cache; without it, as input.").optional(),
+  })
+    .describe("Dollars for a million tokens.")
+    .optional(),
+});
+
+const provider = object({
+  api: oneOf("anthropic", "openai", "google", "openai-compatible")
+    .describe("How it is spoken to. Without it: as its name says, else openai-compatible.")
+    .optional(),
+  baseUrl: url.describe("Where it is, as in http://localhost:11434/v1.").optional(),
+  apiKey: secret
+    .describe(
+      "Its key. Better in the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, <NAME>_API_KEY.",
+    )
+    .optional(),
+  headers: names(name, secret).describe("Headers that are sent along.").optional(),
+  concurrency: whole(1, defaults.SLOTS_MAX)
+    .describe("Calls in flight at this provider; without it, as many as there are slots.")
+    .optional(),
+  models: names(name, modelFacts).describe("What is to be known of its models.").optional(),
+});
+
+const providers = names(
+  text('a provider\'s name (a-z, 0-9, "_" and "-", at most 64 characters)', AGENT_ID),
+  provider,
+);
+
+/** Names of tools begin with the server's, and providers take 64 characters in all. */
+const serverName = text(
+  'a server\'s name (letters, digits, "_" and "-", at most 24 characters, no "__")',
+  /^(?!.*__)[a-zA-Z0-9][a-zA-Z0-9_-]{0,23}$/,
+);
+
+const mcpServer = object({
+  command: path.describe("The program to start.").optional(),
+  args: list(z.string({ error: "a text" }).max(defaults.SECRET_CHARS_MAX, { error: "a text" }))
+    .describe("Its arguments.")
+    .optional(),
+  env: names(name, secret).describe("Its environment, besides PATH, HOME and the like.").optional(),
+  cwd: path.describe("The folder it is started in; without it, the home of sessiond.").optional(),
+  url: url.describe("The address of a server that runs already (streamable HTTP).").optional(),
+  headers: names(name, secret).describe("Headers that are sent to it.").optional(),
+}).superRefine(({ command, args, env, cwd, url: address, headers }, found) => {
+  if ((command === undefined) === (address === undefined))
+    found.addIssue({ code: "custom", message: "has either a command or a url" });
+  else if (command === undefined && (args ?? env ?? cwd) !== undefined)
+    found.addIssue({ code: "custom", message: "has a url, so it has no args, env or cwd" });
+  else if (address === undefined && headers !== undefined)
+    found.addIssue({ code: "custom", message: "has a command, so it has no headers" });
+});
 
 const identityLinks = names(name, list(text('an address as "<channel>:<peer>"', /^[^:]+:.+$/))).superRefine(
   (people, found) => {
@@ -130,12 +223,29 @@ const session = object({
 export const schema = object({
   home: path.describe("The folder where everything is kept.").optional(),
   agents: agents.describe('The agents by id; what stands under "defaults" holds for all of them.').optional(),
-  models: object({ aliases: aliases.describe("Short names for models.").optional() })
-    .describe("The names of models.")
+  models: object({
+    aliases: aliases.describe("Short names for models.").optional(),
+    providers: providers
+      .describe("Where models are asked. anthropic, openai and google are known; others need a baseUrl.")
+      .optional(),
+  })
+    .describe("The models, and where they are.")
+    .optional(),
+  mcpServers: names(serverName, mcpServer)
+    .describe("Servers of tools (MCP), by name; they are started when an agent needs them.")
     .optional(),
   session: session.describe("Which messages share a session, and which answers may leave.").optional(),
   scheduler: object({
     slots: whole(1, defaults.SLOTS_MAX).describe("How many model calls may be in flight at once.").optional(),
+    reserve: whole(0, defaults.SLOTS_MAX)
+      .describe("How many of them only people's turns may take; at most all but one.")
+      .optional(),
+    share: whole(defaults.SHARE_MIN, defaults.SHARE_MAX)
+      .describe("Every class with work gets at least one grant of so many.")
+      .optional(),
+    processes: whole(1, defaults.PROCESSES_MAX)
+      .describe("How many programs that agents run are waited for at once.")
+      .optional(),
   })
     .describe("How much is done at once.")
     .optional(),
@@ -150,6 +260,8 @@ export const schema = object({
 
 export type ConfigInput = z.input<typeof schema>;
 export type AgentInput = z.input<typeof agent>;
+export type ProviderInput = z.input<typeof provider>;
+export type McpServerInput = z.input<typeof mcpServer>;
 
 // ── What belongs in a place, in words (S1) ──────────────────────────────────────────────────────────────────
 

@@ -20,6 +20,8 @@ export interface Request {
   readonly messages: readonly Message[];
   readonly tools: readonly ToolForm[];
   readonly thinking: Thinking;
+  /** The same for all requests of one conversation: providers that cache find what they have seen by it. */
+  readonly cacheKey: string;
   /** Aborted: nobody wants the answer any more. */
   readonly signal: AbortSignal;
 }
@@ -49,6 +51,8 @@ export type Answer =
       readonly why: "retry" | "overflow" | "auth" | "local";
       readonly message: string;
       readonly retryAfterMs: number | null; // null: the model did not say
+      /** True: the provider has too much to do. Nobody else asks it either until it has had its pause. */
+      readonly throttled: boolean;
     };
 
 export interface Model {

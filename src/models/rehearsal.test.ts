@@ -31,7 +31,8 @@ function result(text: string): Message {
 }
 
 function asking(messages: readonly Message[], system = ""): Request {
-  return { system, messages, tools: [], thinking: "off", signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  return { system, messages, tools: [], thinking: "off", cacheKey: "", signal };
 }
 
 async function reply(messages: string | readonly Message[], model = MODEL, system = ""): Promise<Reply> {

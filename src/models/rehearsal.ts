@@ -127,7 +127,7 @@ class Rehearsal implements Model {
 }
 
 function failed(why: Extract<Answer, { kind: "failed" }>["why"], message: string): Answer {
-  return { kind: "failed", why, message, retryAfterMs: null };
+  return { kind: "failed", why, message, retryAfterMs: null, throttled: false };
 }
 
 /** Texts that follow each other are lines of one block, as a model would write them. */

@@ -1,120 +1,218 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
-import * as fc from "fast-check";
+import { SimulatedWorld } from "../base/world.ts";
 import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
-import { Slots, type Asking, type Slot } from "./slots.ts";
+import { Slots, type Asking, type Slot, type SlotSettings } from "./slots.ts";
 
 const never = new AbortController().signal;
 
-function asking(name: string): Asking {
-  const key = namedKey(DEFAULT_AGENT, name);
-  return { key, root: key, class: "interactive", nice: 0 };
+interface Setting {
+  readonly world: SimulatedWorld;
+  readonly slots: Slots;
+  /** Who has got one, in this order. */
+  readonly got: string[];
+  readonly held: Map<string, Slot>;
+  ask(name: string, how?: Partial<Asking>, signal?: AbortSignal): void;
 }
 
-test("slots are given in the order of asking", async () => {
-  const slots = new Slots(1);
-  const first = await slots.take(asking("first"), never);
+function setting(given: Partial<SlotSettings> = {}): Setting {
+  const world = new SimulatedWorld(1);
+  const slots = new Slots(world, { slots: 1, reserve: 0, share: 16, providers: new Map(), ...given });
   const got: string[] = [];
-  for (const name of ["a", "b", "c"])
-    void slots.take(asking(name), never).then((slot) => {
-      got.push(name);
-      slot.giveBack();
-    });
+  const held = new Map<string, Slot>();
+  const ask: Setting["ask"] = (name, how, signal = never) => {
+    slots.take(asking(name, how), signal).then(
+      (slot) => {
+        got.push(name);
+        held.set(name, slot);
+      },
+      (error: Error) => got.push(`${name}: ${error.message}`),
+    );
+  };
+  return { world, slots, got, held, ask };
+}
+
+function asking(name: string, how: Partial<Asking> = {}): Asking {
+  const key = namedKey(DEFAULT_AGENT, name);
+  return { key, root: key, class: "interactive", nice: 0, provider: "any", ...how };
+}
+
+test("whoever waits gets the slot that is given back, and the higher class gets it first", async () => {
+  const { slots, got, held, ask } = setting();
+  ask("first");
+  ask("low", { class: "background" });
+  ask("high");
   await settle();
-  assert.deepEqual(got, []);
-  assert.deepEqual(
-    ["first", "a", "b", "c"].map((name) => slots.inFrontOf(asking(name).key)),
-    [null, 0, 1, 2],
-  );
-  first.giveBack();
+  assert.deepEqual(got, ["first"]);
+  held.get("first")?.giveBack(10);
   await settle();
-  assert.deepEqual(got, ["a", "b", "c"]);
-  assert.equal(slots.inFrontOf(asking("c").key), null);
+  held.get("high")?.giveBack(10);
+  await settle();
+  assert.deepEqual(got, ["first", "high", "low"]);
+  assert.equal(slots.load().inUse.background, 1);
 });
 
-test("whoever gives up leaves the queue as it was for the others", async () => {
-  const slots = new Slots(1);
-  const first = await slots.take(asking("first"), never);
+test("whoever gives up leaves the others as they were", async () => {
+  const { slots, got, held, ask } = setting();
   const impatient = new AbortController();
-  const [a, b, c] = ["a", "b", "c"].map((name) =>
-    slots.take(asking(name), name === "b" ? impatient.signal : never),
-  );
+  ask("first");
+  ask("a");
+  ask("b", {}, impatient.signal);
+  ask("c");
   impatient.abort(new Error("enough"));
-  await assert.rejects(async () => await b, /enough/);
-  assert.equal(slots.inFrontOf(asking("b").key), null);
-  assert.equal(slots.inFrontOf(asking("c").key), 1);
-  first.giveBack();
-  (await a)?.giveBack();
-  (await c)?.giveBack();
-  await assert.rejects(slots.take(asking("d"), AbortSignal.abort(new Error("before"))), /before/);
-  await slots.take(asking("e"), never);
+  await settle();
+  assert.deepEqual(got, ["first", "b: enough"]);
+  assert.equal(slots.why(asking("b").key), null);
+  assert.equal(slots.load().waiting.interactive, 2);
+  held.get("first")?.giveBack(null);
+  await settle();
+  held.get("a")?.giveBack(null);
+  await settle();
+  assert.deepEqual(got.slice(2), ["a", "c"]);
+  ask("d", {}, AbortSignal.abort(new Error("before")));
+  await settle();
+  assert.equal(got.at(-1), "d: before");
+  assert.equal(slots.load().waiting.interactive, 0);
 });
 
 test("a slot that was granted is not lost when its taker gives up in the same moment", async () => {
-  const slots = new Slots(1);
-  const first = await slots.take(asking("first"), never);
-  const giving = new AbortController();
-  const granted = slots.take(asking("a"), giving.signal);
-  const behind = slots.take(asking("b"), never);
-  first.giveBack();
-  giving.abort(new Error("too late"));
-  assert.equal(slots.inFrontOf(asking("b").key), 0, "who waits behind it waits on");
-  (await granted).giveBack();
-  await behind;
+  const { got, held, ask } = setting();
+  const late = new AbortController();
+  ask("first");
+  ask("a", {}, late.signal);
+  ask("b");
+  await settle();
+  held.get("first")?.giveBack(1);
+  late.abort(new Error("too late"));
+  await settle();
+  assert.deepEqual(got, ["first", "a"]);
+  held.get("a")?.giveBack(1);
+  await settle();
+  assert.deepEqual(got, ["first", "a", "b"]);
 });
 
 test("a slot given back twice counts once", async () => {
-  const slots = new Slots(1);
-  const slot = await slots.take(asking("a"), never);
-  slot.giveBack();
-  slot.giveBack();
-  await slots.take(asking("b"), never);
-  let isThird = false;
-  void slots.take(asking("c"), never).then(() => (isThird = true));
+  const { slots, got, held, ask } = setting();
+  for (const name of ["a", "b", "c"]) ask(name);
   await settle();
-  assert.equal(isThird, false);
+  held.get("a")?.giveBack(5);
+  held.get("a")?.giveBack(5);
+  await settle();
+  assert.deepEqual(got, ["a", "b"]);
+  assert.deepEqual(slots.load().inUse, { interactive: 1, delegated: 0, scheduled: 0, background: 0 });
 });
 
-test("there are never more slots out than there are, and never one idle while somebody waits", async () => {
-  const deed = fc.oneof(
-    fc.constant({ do: "take" as const }),
-    fc.record({ do: fc.constantFrom("giveBack" as const, "giveUp" as const), which: fc.nat(20) }),
+test("a session that a person waits for is raised, and goes at once when a slot is kept for people", async () => {
+  const { slots, got, ask } = setting({ slots: 2, reserve: 1 });
+  for (const name of ["a", "b", "c"]) ask(name, { class: "background" });
+  await settle();
+  assert.deepEqual(got, ["a"]);
+  slots.raise(asking("c").key, "interactive");
+  await settle();
+  assert.deepEqual(got, ["a", "c"]);
+  slots.raise(asking("nobody").key, "interactive");
+  assert.equal(slots.load().waiting.background, 1);
+});
+
+test("a pause ends by itself, then one call is tried, then all go", async () => {
+  const { world, slots, got, held, ask } = setting({ slots: 4 });
+  ask("first");
+  await settle();
+  slots.throttled("any", 5_000);
+  held.get("first")?.giveBack(null);
+  assert.ok(slots.coolsForMs("any") >= 5_000 && slots.coolsForMs("other") === 0);
+  for (const name of ["a", "b", "c"]) ask(name);
+  ask("elsewhere", { provider: "other" });
+  await settle();
+  assert.deepEqual(got, ["first", "elsewhere"]);
+  const fromMs = world.nowMs();
+  assert.ok(world.step(), "there is an alarm");
+  await settle();
+  assert.ok(world.nowMs() - fromMs >= 5_000);
+  assert.deepEqual(got.slice(2), ["a"]);
+  assert.equal(world.step(), false, "and only one");
+  held.get("a")?.giveBack(7);
+  await settle();
+  assert.deepEqual(got.slice(2), ["a", "b", "c"]);
+});
+
+test("an alarm moves with the pause, and there is none when nobody waits for it", async () => {
+  const { world, slots, got, ask } = setting({ slots: 4 });
+  const giving = new AbortController();
+  slots.throttled("any", 5_000);
+  assert.equal(world.step(), false, "nobody waits");
+  ask("a", {}, giving.signal);
+  slots.throttled("any", 60_000);
+  const untilMs = world.nowMs() + slots.coolsForMs("any");
+  assert.ok(world.step());
+  await settle();
+  assert.equal(world.nowMs(), untilMs);
+  assert.deepEqual(got, ["a"]);
+  slots.throttled("any", null);
+  ask("b", {}, giving.signal);
+  giving.abort(new Error("enough"));
+  await settle();
+  assert.deepEqual(got, ["a", "b: enough"]);
+  assert.equal(world.step(), false, "called off");
+});
+
+test("a slot that comes free while somebody waits for a pause goes to whoever can use it", async () => {
+  const { world, slots, got, held, ask } = setting();
+  ask("first");
+  await settle();
+  slots.throttled("slow", 1_000);
+  ask("a", { provider: "slow" });
+  ask("b", { class: "background" });
+  assert.equal(world.step(), false, "without a free slot the end of the pause changes nothing");
+  held.get("first")?.giveBack(1);
+  await settle();
+  assert.deepEqual(got, ["first", "b"]);
+  held.get("b")?.giveBack(1);
+  assert.ok(world.step());
+  await settle();
+  assert.deepEqual(got, ["first", "b", "a"]);
+});
+
+test("why somebody waits is said in words", async () => {
+  const { slots, held, ask } = setting({ slots: 3, reserve: 2, providers: new Map([["narrow", 1]]) });
+  const why = (name: string): string | null => slots.why(asking(name).key);
+  ask("a", { provider: "narrow", class: "background" });
+  assert.equal(why("a"), null);
+  ask("b", { provider: "narrow" });
+  assert.equal(why("b"), "waits for narrow: 1 of 1 calls are in flight");
+  ask("c", { class: "background" });
+  assert.equal(
+    why("c"),
+    "waits for a slot: the 2 free slots are kept for people; 1 interactive is in front of it",
   );
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 4 }),
-      fc.array(deed, { maxLength: 60 }),
-      async (cap, deeds) => {
-        const slots = new Slots(cap);
-        const out: { readonly n: number; readonly slot: Slot }[] = [];
-        const waiting = new Map<number, AbortController>();
-        const expected: number[] = []; // who waits, in the order of asking
-        for (const [n, what] of deeds.entries()) {
-          if (what.do === "take") {
-            const giveUp = new AbortController();
-            waiting.set(n, giveUp);
-            expected.push(n);
-            slots.take(asking(String(n)), giveUp.signal).then(
-              (slot) => {
-                assert.equal(expected.shift(), n, "first come, first served");
-                waiting.delete(n);
-                out.push({ n, slot });
-              },
-              () => waiting.delete(n),
-            );
-          } else if (what.do === "giveBack") {
-            out.splice(what.which % Math.max(1, out.length), 1)[0]?.slot.giveBack();
-          } else {
-            const [n, giveUp] = [...waiting][what.which % Math.max(1, waiting.size)] ?? [];
-            if (n !== undefined) expected.splice(expected.indexOf(n), 1);
-            giveUp?.abort(new Error("given up"));
-          }
-          await settle();
-          assert.ok(out.length <= cap);
-          assert.ok(waiting.size === 0 || out.length === cap);
-        }
-      },
-    ),
-  );
+  for (const name of ["d", "e", "f"]) ask(name);
+  assert.equal(why("c"), "waits for a slot: all 3 are in use; 2 interactive are in front of it");
+  assert.equal(why("f"), "waits for a slot: all 3 are in use; up to 1 interactive is in front of it");
+  ask("g", { class: "background" });
+  assert.match(why("g") ?? "", /; 2 interactive and up to 1 background are in front of it$/);
+  slots.throttled("narrow", 11_000);
+  assert.match(why("b") ?? "", /^waits for narrow, which asked for a pause; it is asked again in 1[1-4] s$/);
+  await settle();
+  assert.deepEqual(slots.load(), {
+    slots: 3,
+    reserved: 2,
+    inUse: { interactive: 2, delegated: 0, scheduled: 0, background: 1 },
+    waiting: { interactive: 2, delegated: 0, scheduled: 0, background: 2 },
+    providers: [
+      { provider: "narrow", inUse: 1, limit: 1, coolsForMs: slots.coolsForMs("narrow") },
+      { provider: "any", inUse: 2, limit: null, coolsForMs: 0 },
+    ],
+  });
+  for (const slot of held.values()) slot.giveBack(1);
+});
+
+test("a provider that is tried with one call says so to the others", async () => {
+  const { world, slots, ask } = setting({ slots: 4 });
+  slots.throttled("any", null);
+  ask("a");
+  ask("b");
+  assert.ok(world.step());
+  await settle();
+  assert.equal(slots.why(asking("b").key), "waits for any, which is tried with one call after its pause");
 });

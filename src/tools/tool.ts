@@ -1,28 +1,33 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { z } from "zod";
 import { shown } from "../base/fits.ts";
 import { instead } from "../base/near.ts";
 import type { Agent } from "../config/config.ts";
+import type { Class } from "../mail/letter.ts";
+import type { ToolForm } from "../models/model.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
 import type { Block } from "../transcript/entry.ts";
-import type { ToolForm } from "../models/model.ts";
 
 /** What an agent can do besides speaking. */
-export interface Tool<Input extends z.ZodType = z.ZodType> {
+export interface Tool<Input extends StandardSchemaV1 = StandardSchemaV1> {
   readonly name: string;
   readonly description: string;
+  /** Of any library that speaks Standard Schema: zod, valibot, arktype and others. */
   readonly input: Input;
+  /** JSON Schema of the arguments. Needed only when `input` cannot tell its own. */
+  readonly form?: Readonly<Record<string, unknown>>;
   /**
    * What happens to a call that was running when the process died.
    *   safe    it is run again: it reads, or all it does is in the changes that it returns
    *   never   it may or may not have taken effect: the model is told so, and decides
    */
   readonly replay: "safe" | "never";
-  run(input: z.output<Input>, call: Calling): Promise<Output>;
+  run(input: StandardSchemaV1.InferOutput<Input>, call: Calling): Promise<Output>;
 }
 
 /** Only so that `run` gets what `input` says. */
-export function tool<Input extends z.ZodType>(of: Tool<Input>): Tool {
+export function tool<Input extends StandardSchemaV1>(of: Tool<Input>): Tool {
   return of as unknown as Tool;
 }
 
@@ -30,6 +35,8 @@ export function tool<Input extends z.ZodType>(of: Tool<Input>): Tool {
 export interface Calling {
   readonly session: Session;
   readonly agent: Agent;
+  /** Whose work it is done for: what it starts is no more urgent. */
+  readonly class: Class;
   /** The same for this call whenever it is run, and for no other: what ids of its effects are made of. */
   readonly cause: string;
   /** Aborted: nobody waits for the result any more. */
@@ -46,32 +53,52 @@ export interface Result {
   readonly details?: unknown;
   /** What it does to the store. Committed together with the result, or not at all. */
   readonly changes?: readonly Change[];
+  /** What its processes used. */
+  readonly used?: { readonly cpuMs: number; readonly peakBytes: number };
 }
+const forms = new WeakMap<object, Readonly<Record<string, unknown>>>();
 
-const forms = new WeakMap<z.ZodType, Readonly<Record<string, unknown>>>();
-
-export function formOf(tool: Tool): ToolForm {
-  let input = forms.get(tool.input);
-  if (!input) {
-    const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, { io: "input" });
-    forms.set(tool.input, (input = schema));
+/** Throws when neither the schema nor the tool can say what a model is to be shown. */
+export function formOf({ name, description, input, form }: Tool): ToolForm {
+  let shape = form ?? forms.get(input);
+  if (shape === undefined) {
+    const { jsonSchema } = input["~standard"] as Partial<StandardJSONSchemaV1.Props>;
+    if (jsonSchema === undefined) throw new Error("its schema cannot tell JSON Schema; give it as `form`");
+    const { $schema: _dialect, ...told } = jsonSchema.input({ target: "draft-2020-12" });
+    forms.set(input, (shape = told));
   }
-  return { name: tool.name, description: tool.description, input };
+  return { name, description, input: shape };
 }
 
-/** The tools that an agent may use. Deny wins. */
+/** The tools that an agent may use. Deny wins. A name that ends with `*` means all that begin so. */
 export function allowed(tools: readonly Tool[], { allow, deny }: Agent["tools"]): readonly Tool[] {
-  return tools.filter(({ name }) => (allow === null || allow.includes(name)) && !deny.includes(name));
+  return tools.filter(({ name }) => (allow === null || isAmong(name, allow)) && !isAmong(name, deny));
 }
 
-/** What is wrong with what came in, in words: which field, and what belongs there. */
-export function problemsIn({ issues }: z.ZodError, schema: z.ZodType): string {
+function isAmong(name: string, names: readonly string[]): boolean {
+  return names.some((each) => (each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each));
+}
+
+/** What came in, as its schema makes it; or what is wrong with it, in words. */
+export async function checked(
+  schema: StandardSchemaV1,
+  input: unknown,
+): Promise<{ readonly value: unknown } | { readonly problems: string }> {
+  const result = await schema["~standard"].validate(input);
+  return result.issues === undefined
+    ? { value: result.value }
+    : { problems: problemsIn(result.issues, schema) };
+}
+
+/** Which field, and what belongs there. */
+function problemsIn(issues: readonly StandardSchemaV1.Issue[], schema: StandardSchemaV1): string {
   const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   const problems = issues.slice(0, 5).map((issue) => {
-    const { path, message } = issue;
-    if (issue.code === "unrecognized_keys" && path.length === 0 && known.length > 0)
-      return issue.keys.map((key) => `${shown(key)} is not known here; ${instead(key, known)}`).join("; ");
-    return `${path.length === 0 ? "the input" : path.map(String).join(".")}: ${message}`;
+    const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
+    const { code, keys } = issue as Partial<z.core.$ZodIssueUnrecognizedKeys>;
+    if (code === "unrecognized_keys" && keys && path.length === 0 && known.length > 0)
+      return keys.map((key) => `${shown(key)} is not known here; ${instead(key, known)}`).join("; ");
+    return `${path.length === 0 ? "the input" : path.join(".")}: ${issue.message}`;
   });
   const more = issues.length > problems.length ? `; and ${issues.length - problems.length} more` : "";
   return `${problems.join("; ")}${more}`;

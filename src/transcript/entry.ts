@@ -48,14 +48,27 @@ export interface Spilled {
 }
 
 export type Block =
-  | { readonly type: "text"; readonly text: string; readonly blob?: BlobName }
-  | { readonly type: "thinking"; readonly thinking: string; readonly blob?: BlobName }
+  // Signatures are a provider's own: it wants them back with what it said, and nobody else understands them.
+  | {
+      readonly type: "text";
+      readonly text: string;
+      readonly textSignature?: string;
+      readonly blob?: BlobName;
+    }
+  | {
+      readonly type: "thinking";
+      readonly thinking: string;
+      readonly thinkingSignature?: string;
+      readonly redacted?: boolean; // true: only the signature says something, and only to its provider
+      readonly blob?: BlobName;
+    }
   | { readonly type: "image"; readonly data: string; readonly mimeType: string; readonly blob?: BlobName }
   | {
       readonly type: "toolCall";
       readonly id: string;
       readonly name: string;
       readonly arguments: Readonly<Record<string, unknown>>;
+      readonly thoughtSignature?: string;
       readonly blob?: BlobName;
     };
 

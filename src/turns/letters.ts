@@ -1,4 +1,4 @@
-import type { Class, Mail, Route } from "../mail/letter.ts";
+import type { Mail, Route } from "../mail/letter.ts";
 import type { Writing } from "../sessions/held.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Body, Message } from "../transcript/entry.ts";
@@ -52,11 +52,4 @@ export function answeredTo(session: Session, letters: readonly Mail[]): readonly
     if (letter.replyTo !== null || letter.from.kind !== "internal_system") return letter;
     return { ...letter, replyTo: session.route };
   });
-}
-
-const CLASSES: readonly Class[] = ["interactive", "delegated", "scheduled", "background"];
-
-/** The highest of those who wait. */
-export function classOf(letters: readonly Mail[]): Class {
-  return CLASSES.find((each) => letters.some((letter) => letter.class === each)) ?? "background";
 }

@@ -8,7 +8,7 @@ import type { Catalog } from "../models/catalog.ts";
 import type { Slots } from "../scheduler/slots.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Store } from "../store/store.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
 import type { Answers } from "./answers.ts";
 
 /** What a turn needs of the rest of the system. main.ts hands it in. */
@@ -17,11 +17,11 @@ export interface TurnParts {
   readonly bus: Bus;
   readonly log: Log;
   readonly store: Pick<Store, "putBlob" | "readBlob" | "session">;
-  readonly slots: Pick<Slots, "take">;
+  readonly slots: Pick<Slots, "take" | "raise" | "throttled" | "coolsForMs">;
   readonly catalog: Catalog;
   readonly prompts: Prompts;
   readonly answers: Answers;
-  readonly tools: readonly Tool[];
+  readonly tools: Pick<Toolbox, "of">;
   readonly session: SessionConfig;
   readonly channels: ReadonlySet<string>; // doors that answers can go through
 }

@@ -3,7 +3,8 @@
 
 import type { SendPolicy, Verbose } from "../config/config.ts";
 import { OUTWARD_CHARS_MAX } from "../limits.ts";
-import type { Letter, Route } from "../mail/letter.ts";
+import type { Class, Letter, Route } from "../mail/letter.ts";
+import { handedOn } from "../mail/urgency.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
 import type { Held } from "../sessions/held.ts";
@@ -28,10 +29,16 @@ export class Replies {
   readonly #held: Held;
   readonly #doors: Doors;
   readonly #turn: string;
+  readonly #class: () => Class;
   readonly #routes = new Map<string, Route>(); // each once
   #hasSent = false;
 
-  constructor(held: Held, doors: Doors, turn: string) {
+  constructor(
+    held: Held,
+    doors: Doors,
+    { turn, class: of }: { readonly turn: string; readonly class: () => Class },
+  ) {
+    this.#class = of;
     this.#held = held;
     this.#doors = doors;
     this.#turn = turn;
@@ -75,11 +82,12 @@ export class Replies {
     return { id: `${transcript.id}:${this.#turn}:${what}:${at}`, content: shortened(content, key) };
   }
 
-  #say(route: Route, { id, content }: Saying, unread: string | null): Change[] {
+  #say(route: Route, saying: Saying, unread: string | null): Change[] {
+    const { id, content } = saying;
     if (content.length === 0 || isSilent(content)) return [];
     const { key } = this.#held;
     if (isSession(route) && unread === null)
-      return [{ do: "post", to: [parseKey(route.to)], letter: answerLetter(key, id, content) }];
+      return [{ do: "post", to: [parseKey(route.to)], letter: answerLetter(key, this.#class(), saying) }];
     const refused = isSession(route) ? unread : this.#whyNot(route);
     this.#hasSent ||= refused === null;
     const send: Change = { do: "send", outgoing: { id, key, route, content } };
@@ -104,11 +112,11 @@ function isSession({ channel }: Route): boolean {
 }
 
 /** It asks for no answer itself: two sessions must not thank each other for ever. */
-function answerLetter(source: SessionKey, id: string, content: readonly Block[]): Letter {
+function answerLetter(source: SessionKey, of: Class, { id, content }: Saying): Letter {
   return {
     id: `cause:${id}`,
     from: { kind: "inter_session", source, tool: null },
-    class: "delegated",
+    class: handedOn(of),
     mode: null,
     content,
     replyTo: null,

@@ -14,7 +14,20 @@ export interface Voice {
 
 export type Said = Pick<Assistant, "content" | "usage" | "stopReason" | "timestamp"> & {
   readonly errorMessage?: string;
+  readonly passedOver?: readonly PassedOver[];
 };
+
+/** A model that should have spoken, and why it did not. */
+export interface PassedOver {
+  readonly model: string;
+  readonly why: string;
+}
+
+/** What the entry says that stands before the answer of a fallback. */
+export interface Failover {
+  readonly passedOver: readonly PassedOver[];
+  readonly spoke: string;
+}
 
 /** Of an answer that was not finished nobody says what it cost. */
 export const NO_TOKENS_TOLD: MessageUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -23,12 +36,16 @@ export const NO_TOKENS_TOLD: MessageUsage = { input: 0, output: 0, cacheRead: 0,
 export async function spoken(
   held: Held,
   { model, thinking }: Voice,
-  said: Said,
+  { passedOver = [], ...said }: Said,
   putBlob: PutBlob,
 ): Promise<Body[]> {
   const { api, provider, name } = model;
   const message: Message = { role: "assistant", api, provider, model: name, ...said };
   const notes = preface(await held.entries(), { model, thinking, settings: held.row.settings });
+  if (passedOver.length > 0) {
+    const data: Failover = { passedOver, spoke: model.id };
+    notes.push({ type: "custom", customType: "sessiond/failover", data });
+  }
   return [...notes, { type: "message", message: await spillMessage(message, putBlob) }];
 }
 

@@ -23,11 +23,12 @@ type ResultMessage = Extract<Message, { role: "toolResult" }>;
 const AGENT: Agent = {
   id: DEFAULT_AGENT,
   model: "test/test",
+  failover: [],
   workspace: "/tmp",
   thinking: "off",
   verbose: "off",
   queueMode: null,
-  tools: { allow: null, deny: [], visibility: "tree" },
+  tools: { allow: null, deny: [], exec: false, visibility: "tree" },
   limits: { stepsPerTurn: 10, turnSeconds: 3_600, toolSeconds: 60 },
 };
 
@@ -76,6 +77,7 @@ class Step {
       world,
       held: this.#held,
       agent: AGENT,
+      class: "interactive",
       tools,
       putBlob: (bytes) => store.putBlob(bytes),
       stop: this.stop.signal,

@@ -16,10 +16,11 @@ import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
 import { RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
+import type { Class } from "../mail/letter.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Usage } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
-import { problemsIn, type Output, type Result, type Tool } from "../tools/tool.ts";
+import { checked, type Calling, type Output, type Result, type Tool } from "../tools/tool.ts";
 import { jsonOf } from "../transcript/codec.ts";
 import type { Block, Message } from "../transcript/entry.ts";
 import { spillMessage, type PutBlob } from "../transcript/spill.ts";
@@ -32,6 +33,7 @@ export interface CallParts {
   readonly world: World;
   readonly held: Held;
   readonly agent: Agent;
+  readonly class: Class; // of the turn: what its tools start is no more urgent
   readonly tools: readonly Tool[];
   readonly putBlob: PutBlob;
   /** Aborted with a Stopped: running tools are given up, others are not begun. */
@@ -61,7 +63,8 @@ export async function runCalls(parts: CallParts, seq: number, calls: readonly To
 async function settle(parts: CallParts, call: ToolCall, name: string): Promise<void> {
   const skipped = whyNot(parts);
   const result = skipped === null ? await outcomeOf(parts, call, name) : refusal(skipped);
-  const charge = { toolCalls: skipped === null ? 1 : 0 };
+  const { cpuMs, peakBytes } = result.used ?? { cpuMs: 0, peakBytes: 0 };
+  const charge = { toolCalls: skipped === null ? 1 : 0, toolCpuMs: cpuMs, toolPeakBytes: peakBytes };
   throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
   await writeResult(parts, call, result, charge);
 }
@@ -93,15 +96,21 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
   const signal = AbortSignal.any([parts.stop, late.signal]);
   const { row: session } = parts.held;
   try {
-    const given = tool.input.safeParse(call.arguments);
-    if (!given.success) {
-      const wrong = `The arguments of ${tool.name} are wrong: ${problemsIn(given.error, tool.input)}.`;
+    const given = await unlessAborted(checked(tool.input, call.arguments), signal);
+    if ("problems" in given) {
+      const wrong = `The arguments of ${tool.name} are wrong: ${given.problems}.`;
       return refusal(`${wrong} Nothing was done; correct them and call again.`);
     }
-    const calling = { session, agent: parts.agent, cause: `cause:call:${name}`, signal };
+    const calling: Calling = {
+      session,
+      agent: parts.agent,
+      class: parts.class,
+      cause: `cause:call:${name}`,
+      signal,
+    };
     return bounded(
       await unlessAborted(
-        Promise.try(() => tool.run(given.data, calling)),
+        Promise.try(() => tool.run(given.value, calling)),
         signal,
       ),
     );
@@ -181,7 +190,8 @@ function refusal(text: string): Result {
 function bounded(output: Output): Result {
   const result: Partial<Result> | null | undefined =
     typeof output === "string" ? { content: output } : output;
-  const { content, isError, details, changes }: { readonly [Field in keyof Result]?: unknown } = result ?? {};
+  const { content, isError, details, changes, used }: { readonly [Field in keyof Result]?: unknown } =
+    result ?? {};
   if (typeof content !== "string" && !Array.isArray(content))
     throw new Error("it returned neither a text nor blocks of content");
   if (changes !== undefined && !Array.isArray(changes)) throw new Error("its changes are no list");
@@ -189,8 +199,17 @@ function bounded(output: Output): Result {
     content: typeof content === "string" ? cut(content) : boundedBlocks(content),
     isError: isError === true,
     ...(changes === undefined ? {} : { changes: changes as Change[] }),
+    used: boundedUse(used),
     ...boundedDetails(details),
   };
+}
+
+/** A tool of a program may say anything; what is charged is a number. */
+function boundedUse(used: unknown): NonNullable<Result["used"]> {
+  const { cpuMs, peakBytes } = (used ?? {}) as Readonly<Record<string, unknown>>;
+  const amount = (of: unknown): number =>
+    typeof of === "number" && Number.isFinite(of) && of > 0 ? Math.round(of) : 0;
+  return { cpuMs: amount(cpuMs), peakBytes: amount(peakBytes) };
 }
 
 function boundedBlocks(content: readonly unknown[]): Block[] {

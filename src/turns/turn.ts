@@ -21,17 +21,18 @@ import { LEAVE_GRACE_MS, RESUMES_MAX } from "../limits.ts";
 import { steering } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
+import { highest } from "../mail/urgency.ts";
 import type { Answer, Thinking } from "../models/model.ts";
 import { isSubagent } from "../routing/key.ts";
 import type { Held, Writing } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
-import { allowed, type Tool } from "../tools/tool.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
-import { askModel, type Asked } from "./ask.ts";
+import { askModel, type Asked, type Question, type Speaking } from "./ask.ts";
 import { failureWords, stateAfter, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
-import { answeredTo, classOf, entriesOf, rerouting } from "./letters.ts";
+import { answeredTo, entriesOf, rerouting } from "./letters.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
@@ -46,13 +47,14 @@ export class Turn {
   readonly #held: Held;
   readonly #mailbox: Mailbox;
   readonly #agent: Agent;
-  readonly #tools: readonly Tool[];
   readonly #stop = new AbortController(); //    what runs is given up; with a Stopped
   readonly #leaving = new AbortController(); // what runs is waited for, but for the model; with a Stopped
   readonly #either = AbortSignal.any([this.#stop.signal, this.#leaving.signal]);
   readonly #fromMs: number;
   /** Read while the letters are being written down. For the whole turn: the prompt stays the same from step to step. */
   readonly #persona: Promise<string>;
+  /** For the whole turn too. */
+  readonly #tools: Promise<readonly Tool[]>;
   readonly #id: string;
   readonly #replies: Replies;
   readonly #letters: string[];
@@ -62,7 +64,7 @@ export class Turn {
   /** Calls that the process before left, and that nobody has seen to yet. */
   #left: Unsettled | null;
   /** What the model has said of the answer that it is giving; null: it is not being asked. */
-  #speaking: { readonly voice: Voice; readonly words: string[] } | null = null;
+  #speaking: Speaking | null = null;
 
   /** `open`: the turn that is gone on with; null: a new one. */
   constructor(parts: TurnParts, { held, mailbox, agent }: Place, open: OpenTurn | null) {
@@ -70,7 +72,8 @@ export class Turn {
     this.#held = held;
     this.#mailbox = mailbox;
     this.#agent = agent;
-    this.#tools = allowed(parts.tools, agent.tools);
+    this.#tools = parts.tools.of(agent);
+    this.#tools.catch(() => {}); // Whoever asks the model hears of it.
     this.#fromMs = parts.world.nowMs();
     this.#persona = parts.prompts.of(agent, isSubagent(held.key) ? "subagent" : "session");
     this.#persona.catch(() => {}); // Whoever asks the model hears of it.
@@ -80,7 +83,7 @@ export class Turn {
     this.#letters = [...(open?.letters ?? [])];
     this.#left = open?.unsettled ?? null;
     const doors = { policy: parts.session.sendPolicy, channels: parts.channels };
-    this.#replies = new Replies(held, doors, this.#id);
+    this.#replies = new Replies(held, doors, { turn: this.#id, class: () => this.#class });
     this.#replies.add(open?.routes ?? []);
   }
 
@@ -108,7 +111,7 @@ export class Turn {
 
   /** From letters to the end. */
   async run(letters: readonly Mail[]): Promise<void> {
-    this.#class = classOf(letters);
+    this.#class = highest(letters);
     const data: TurnStarted = { turn: this.#id, class: this.#class };
     await this.#take(letters, [{ type: "custom", customType: "sessiond/turn-started", data }]);
     await this.#toTheEnd();
@@ -141,7 +144,7 @@ export class Turn {
         await this.#mailbox.waiting(); // who wrote meanwhile is heard before more is done
         const left = this.#left;
         this.#left = null;
-        await settleLeft(this.#callParts(left.seq), left, this.#parts.store);
+        await settleLeft(await this.#callParts(left.seq), left, this.#parts.store);
       }
       while (!(await this.#step()));
     } catch (error) {
@@ -166,9 +169,9 @@ export class Turn {
     const urgent = steering(await this.#mailbox.waiting(), this.#inForce().queueMode);
     this.#either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
     if (urgent.length > 0) await this.#take(urgent, []);
-    const voice = this.#voiceNow();
-    const { answer, modelMs } = await this.#ask(voice);
-    if (answer.kind === "reply") return await this.#hear(voice, answer, modelMs);
+    const { answer, ...how } = await this.#ask();
+    if (answer.kind === "reply") return await this.#hear(answer, how);
+    const { voice, modelMs } = how;
     await this.#end({
       outcome: answer.why === "overflow" ? "overflow" : "failed",
       reason: answer.message,
@@ -195,6 +198,7 @@ export class Turn {
     const { row } = this.#held;
     const ids = letters.map(({ id }) => id);
     this.#letters.push(...ids);
+    this.#class = highest([{ class: this.#class }, ...letters]);
     const routed = answeredTo(row, letters);
     const said = await entriesOf(routed, this.#parts.world.nowMs(), this.#putBlob);
     this.#replies.add(routed.flatMap(({ replyTo }) => replyTo ?? []));
@@ -207,37 +211,41 @@ export class Turn {
     this.#mailbox.remove(ids);
   }
 
-  /** The settings of the session, or else of its agent. bad_input: there is no such model. */
-  #voiceNow(): Voice {
+  /** By the settings of the session, or else of its agent; then whom to fall back on. bad_input: there is no such model. */
+  #voicesNow(): readonly [Voice, ...Voice[]] {
     const { model, thinking } = this.#inForce();
-    return { model: this.#parts.catalog.find(model), thinking: thinking as Thinking };
+    const voice = (name: string): Voice => ({
+      model: this.#parts.catalog.find(name),
+      thinking: thinking as Thinking,
+    });
+    const first = voice(model);
+    const others = this.#agent.failover.map(voice).filter(({ model: { id } }) => id !== first.model.id);
+    return [first, ...others];
   }
 
-  async #ask(voice: Voice): Promise<Asked> {
-    this.#speaking = { voice, words: [] };
-    const asked = await askModel(
-      this.#parts,
-      {
-        voice,
-        held: this.#held,
-        persona: this.#persona,
-        tools: this.#tools,
-        turn: this.#id,
-        step: this.#steps + 1,
-        class: this.#class,
-        signal: this.#either,
-      },
-      this.#speaking.words,
-    );
+  async #ask(): Promise<Asked> {
+    const voices = this.#voicesNow();
+    this.#speaking = { voice: voices[0], words: [] };
+    const question: Question = {
+      voices,
+      held: this.#held,
+      persona: this.#persona,
+      tools: this.#tools,
+      turn: this.#id,
+      step: this.#steps + 1,
+      class: () => highest([{ class: this.#class }, ...this.#mailbox.known]),
+      signal: this.#either,
+    };
+    const asked = await askModel(this.#parts, question, this.#speaking);
     this.#speaking = null;
     return asked;
   }
 
   /** U2, U3. True: the model asks for nothing more. */
-  async #hear(voice: Voice, reply: Reply, modelMs: number): Promise<boolean> {
+  async #hear(reply: Reply, { voice, modelMs, passedOver }: Omit<Asked, "answer">): Promise<boolean> {
     const content = named(reply.content, this.#held.row.transcript.lastSeq);
     const { usage, stopReason } = reply;
-    const entries = await this.#spoken(voice, { content, usage, stopReason });
+    const entries = await this.#spoken(voice, { content, usage, stopReason, passedOver });
     const { cost, ...tokens } = usage;
     const charge = { ...tokens, cost: cost?.total ?? 0, steps: 1, modelMs };
     this.#steps += 1;
@@ -249,7 +257,7 @@ export class Turn {
     const told = this.#replies.meanwhile(`step-${this.#steps}`, stepTold(this.#inForce().verbose, content));
     await this.#held.commit({ entries, charge, others: told, state: this.#running() });
     const { lastSeq } = this.#held.row.transcript;
-    await runCalls(this.#callParts(lastSeq), lastSeq, calls);
+    await runCalls(await this.#callParts(lastSeq), lastSeq, calls);
     return false;
   }
 
@@ -258,12 +266,13 @@ export class Turn {
     return spoken(this.#held, voice, { usage: NO_TOKENS_TOLD, timestamp, ...said }, this.#putBlob);
   }
 
-  #callParts(seq: number): CallParts {
+  async #callParts(seq: number): Promise<CallParts> {
     return {
       world: this.#parts.world,
       held: this.#held,
       agent: this.#agent,
-      tools: this.#tools,
+      class: this.#class,
+      tools: await this.#tools,
       putBlob: this.#putBlob,
       stop: this.#stop.signal,
       leaving: this.#leaving.signal,

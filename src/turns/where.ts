@@ -55,13 +55,17 @@ export function openTurn(entries: readonly Entry[]): OpenTurn | null {
   const lastWorth = since.findLastIndex((entry) => !isRestart(entry));
   return {
     turn,
-    class: of,
+    class: since.some(isPersons) ? "interactive" : of, // A person may have steered it.
     steps: since.filter(isAnswer).length,
     resumes: since.length - 1 - lastWorth,
     letters: since.flatMap((entry) => (entry.type === "message" && entry.mailId ? [entry.mailId] : [])),
     routes: since.flatMap((entry) => (entry.type === "message" && entry.replyTo ? [entry.replyTo] : [])),
     unsettled: unsettledIn(since),
   };
+}
+
+function isPersons(entry: Entry): boolean {
+  return entry.type === "message" && entry.provenance?.kind === "external_user";
 }
 
 export function isNote(entry: Entry, what: string): boolean {

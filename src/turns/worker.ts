@@ -8,6 +8,7 @@ import type { Mail, Mode } from "../mail/letter.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { Outbox, type OutboxParts } from "../mail/outbox.ts";
 import { agentOf } from "../routing/key.ts";
+import type { Processes } from "../sandbox/processes.ts";
 import type { Worker } from "../scheduler/lanes.ts";
 import { Held, type HeldParts } from "../sessions/held.ts";
 import { inForce } from "../sessions/inforce.ts";
@@ -21,6 +22,7 @@ export interface WorkParts extends TurnParts, Omit<HeldParts, "store"> {
   readonly store: Store;
   readonly outbox: OutboxParts;
   readonly agents: ReadonlyMap<string, Agent>;
+  readonly processes: Pick<Processes, "killAll">;
 }
 
 /** Null: the session was deleted. */
@@ -58,6 +60,12 @@ export class SessionWorker implements Worker {
   async work(): Promise<void> {
     if (this.#isFirst) this.#outbox.kick(); // what an earlier owner left
     this.#isFirst = false;
+    await this.#turns();
+    // What it left in the background has nobody any more who could end it.
+    if (this.#held.row.state.kind === "ended") await this.#parts.processes.killAll(this.#held.key);
+  }
+
+  async #turns(): Promise<void> {
     await this.#goOn();
     while (!this.#isLeaving && (await this.#isReady())) {
       const { collectMs } = this.#parts.session;
@@ -78,6 +86,7 @@ export class SessionWorker implements Worker {
     if (this.#turn?.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
     const usual = this.#usualMode();
     this.#mailbox.arrive(mail, isUrgent(mail, usual));
+    this.#parts.slots.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
     this.#nudge?.();
     if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
   }

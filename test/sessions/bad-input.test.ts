@@ -178,7 +178,13 @@ describe("a picture", () => {
 describe("a model", () => {
   for (const why of ["auth", "local", "overflow"] as const)
     test(`that fails with ${why} ends the turn, which says so`, async (t) => {
-      const failed = { kind: "failed", why, message: `no: ${why}`, retryAfterMs: null } as const;
+      const failed = {
+        kind: "failed",
+        why,
+        message: `no: ${why}`,
+        retryAfterMs: null,
+        throttled: false,
+      } as const;
       const glass = new Glass((_request, times) => Promise.resolve(times === 1 ? failed : saying("yes")));
       const stage = await Stage.open(t, { agents: { main: { model: glass.id } } }, { models: [glass] });
       const { outcome, reason, text } = await stage.sessions.ask(MAIN, "hi");
@@ -188,7 +194,13 @@ describe("a model", () => {
     });
 
   test("that is busy is asked again, as often as is sensible", async (t) => {
-    const busy = { kind: "failed", why: "retry", message: "busy", retryAfterMs: 0 } as const;
+    const busy = {
+      kind: "failed",
+      why: "retry",
+      message: "busy",
+      retryAfterMs: 0,
+      throttled: false,
+    } as const;
     const glass = new Glass((_request, times) =>
       Promise.resolve(times === 3 || times > 7 ? saying(`answer ${times}`) : busy),
     );

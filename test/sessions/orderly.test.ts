@@ -161,6 +161,7 @@ describe("what is brought along", () => {
       why: "auth",
       message: "x".repeat(20_000_000),
       retryAfterMs: null,
+      throttled: false,
     } as const;
     const glass = new Glass(() => Promise.resolve(failed));
     const stage = await Stage.open(t, { agents: { main: { model: glass.id } } }, { models: [glass] });

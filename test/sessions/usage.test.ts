@@ -231,6 +231,8 @@ test("what every call gives is of the shape that the table says", async (t) => {
     set: { sessionKey, label: "A" },
     pin: { sessionKey, entry: entry?.id ?? "" },
     outbox: { refused: true },
+    overview: {},
+    models: {},
   };
   for (const name of Object.keys(calls) as CallName[]) {
     const output = await sessions.call(name, inputs[name] as Input<"list">);

@@ -1,0 +1,139 @@
+// When a model cannot be asked: who is asked instead, who has to wait, and what is to be seen of it.
+
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import type { Answer, Model } from "../../src/index.ts";
+import { notesIn, saying, Stage } from "./stage.ts";
+
+type Failed = Extract<Answer, { kind: "failed" }>;
+
+function failing(why: Failed["why"], more: Partial<Failed> = {}): Answer {
+  return { kind: "failed", why, message: `no (${why})`, retryAfterMs: 0, throttled: false, ...more };
+}
+
+/** Answers as it is told to, one after the other, and then always as the last. */
+class Actor implements Model {
+  readonly id: string;
+  readonly name = "one";
+  readonly api = "actor";
+  readonly windowTokens = 1_000;
+  asked = 0;
+  readonly provider: string;
+  readonly #answers: readonly Answer[];
+
+  constructor(provider: string, ...answers: readonly Answer[]) {
+    this.provider = provider;
+    this.id = `${provider}/one`;
+    this.#answers = answers;
+  }
+
+  async ask(): Promise<Answer> {
+    const answer = this.#answers[Math.min(this.asked, this.#answers.length - 1)];
+    this.asked += 1;
+    assert.ok(answer);
+    return answer;
+  }
+}
+
+function open(t: TestContext, ...models: readonly Actor[]): Promise<Stage> {
+  const [first, ...others] = models.map(({ id }) => id);
+  return Stage.open(t, { agents: { main: { model: first, failover: others } } }, { models });
+}
+
+describe("a fallback", () => {
+  test("is asked when the key of the first is refused, for this step only, and everybody can see it", async (t) => {
+    const first = new Actor("first", failing("auth"), saying("First again."));
+    const second = new Actor("second", saying("Second."));
+    const stage = await open(t, first, second);
+    assert.equal((await stage.sessions.ask("main", "hello")).text, "Second.");
+    const passedOver = [{ model: "first/one", why: "no (auth)" }];
+    const { fallback, model } = await stage.sessions.status("main");
+    assert.deepEqual(fallback, { spoke: "second/one", passedOver });
+    assert.equal(model, "first/one"); // it is still the one in force
+    assert.deepEqual(notesIn(await stage.entries("main"), "failover"), [{ passedOver, spoke: "second/one" }]);
+
+    assert.equal((await stage.sessions.ask("main", "and now?")).text, "First again.");
+    assert.equal((await stage.sessions.status("main")).fallback, null);
+    assert.deepEqual([first.asked, second.asked], [2, 1]);
+    const speakers = (await stage.messages("main")).flatMap((message) =>
+      message.role === "assistant" ? [message.provider] : [],
+    );
+    assert.deepEqual(speakers, ["second", "first"]);
+  });
+
+  test("is asked after the first could not be reached twice", async (t) => {
+    const first = new Actor("first", failing("retry"));
+    const second = new Actor("second", saying("Second."));
+    const stage = await open(t, first, second);
+    assert.equal((await stage.sessions.ask("main", "hello")).text, "Second.");
+    assert.equal(first.asked, 2);
+  });
+
+  test("is asked at once while the first has its pause, by every session", async (t) => {
+    const first = new Actor("first", failing("retry", { throttled: true, retryAfterMs: 3_600_000 }));
+    const second = new Actor("second", saying("Second."));
+    const stage = await open(t, first, second);
+    const keys = ["main", "agent:main:direct:ann", "agent:main:direct:bob"];
+    for (const key of keys) assert.equal((await stage.sessions.ask(key, "hello")).text, "Second.");
+    assert.equal(first.asked, 1);
+    const { fallback } = await stage.sessions.status("agent:main:direct:bob");
+    assert.match(fallback?.passedOver[0]?.why ?? "", /^first asked for a pause, of which \d+ s are left$/);
+    const { providers } = await stage.sessions.call("overview", {});
+    assert.ok((providers.find(({ provider }) => provider === "first")?.coolsForMs ?? 0) > 0);
+  });
+
+  test("is not asked what it could not do better: too much context, or a request that is wrong", async (t) => {
+    for (const why of ["overflow", "local"] as const) {
+      const first = new Actor("first", failing(why));
+      const second = new Actor("second", saying("Second."));
+      const stage = await open(t, first, second);
+      const { outcome, reason } = await stage.sessions.ask("main", "hello");
+      assert.deepEqual([outcome, reason], [why === "overflow" ? "overflow" : "failed", `no (${why})`]);
+      assert.equal(second.asked, 0);
+    }
+  });
+
+  test("that fails too: the turn fails, and tells the whole story", async (t) => {
+    const stage = await open(t, new Actor("first", failing("auth")), new Actor("second", failing("auth")));
+    const { outcome, reason } = await stage.sessions.ask("main", "hello");
+    assert.equal(outcome, "failed");
+    assert.equal(reason, "no (auth) (before it, first/one: no (auth))");
+  });
+
+  test("that is not known is refused at the start", async (t) => {
+    const config = { agents: { main: { failover: ["nobody/one"] } } };
+    await assert.rejects(Stage.open(t, config), /agents\.main\.failover: there is no model "nobody\/one"/);
+  });
+});
+
+describe("a provider that has too much to do", () => {
+  test("is asked again when its pause is over, and the turn is answered", async (t) => {
+    const busy = failing("retry", { throttled: true, retryAfterMs: 30 });
+    const first = new Actor("first", busy, busy, saying("There you are."));
+    const stage = await open(t, first);
+    assert.equal((await stage.sessions.ask("main", "hello")).text, "There you are.");
+    assert.equal(first.asked, 3);
+  });
+
+  test("says in words why a session waits; an abort is heard meanwhile", async (t) => {
+    const first = new Actor("first", failing("retry", { throttled: true, retryAfterMs: 3_600_000 }));
+    const stage = await open(t, first);
+    const { id } = await stage.sessions.send("main", "hello");
+    const why = await stage.until(async () => {
+      const status = await stage.sessions.status("main");
+      return status.state === "queued" && status.why;
+    });
+    assert.match(why, /waits for first, which asked for a pause/);
+    await stage.sessions.abort("main");
+    assert.equal((await stage.sessions.wait("main", id)).outcome, "aborted");
+  });
+
+  test("a failure of ours makes nobody wait", async (t) => {
+    const first = new Actor("first", failing("local", { retryAfterMs: 3_600_000 }), saying("Fine."));
+    const stage = await open(t, first);
+    assert.equal((await stage.sessions.ask("main", "hello")).outcome, "failed");
+    const { providers } = await stage.sessions.call("overview", {});
+    assert.deepEqual(providers, [{ provider: "first", inUse: 0, limit: null, coolsForMs: 0 }]);
+    assert.equal((await stage.sessions.ask("agent:main:direct:ann", "hello")).text, "Fine.");
+  });
+});
