@@ -17,6 +17,7 @@ import { resume } from "./resume.ts";
 import type { Run } from "./run.ts";
 import { Scratch } from "./scratch.ts";
 import { search } from "./search.ts";
+import { sharing } from "./sharing.ts";
 import { start } from "./start.ts";
 import { captionOf, summaryOf, tableOf } from "./table.ts";
 import { turns } from "./turns.ts";
@@ -33,6 +34,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   lists,
   start,
   turns,
+  sharing,
 };
 
 const { values } = parseArgs({

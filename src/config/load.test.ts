@@ -163,7 +163,7 @@ describe("what is wrong", () => {
   const aPath = 'a path of at most 4096 characters ("~/" is your home; "~name" is not known)';
 
   test("a misspelt key is answered with the one that was meant, any other with those there are", () => {
-    const keys = "model, workspace, thinking, verbose, queueMode, tools, limits";
+    const keys = "model, failover, workspace, thinking, verbose, queueMode, tools, limits";
     for (const [key, instead] of [
       ["thinkng", "did you mean thinking?"],
       ["Thinking", "did you mean thinking?"],

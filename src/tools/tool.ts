@@ -80,14 +80,14 @@ function isAmong(name: string, names: readonly string[]): boolean {
 }
 
 /** What came in, as its schema makes it; or what is wrong with it, in words. */
-export async function checked(
-  schema: StandardSchemaV1,
-  input: unknown,
-): Promise<{ readonly value: unknown } | { readonly problems: string }> {
-  const result = await schema["~standard"].validate(input);
-  return result.issues === undefined
-    ? { value: result.value }
-    : { problems: problemsIn(result.issues, schema) };
+export type Checked = { readonly value: unknown } | { readonly problems: string };
+
+/** A promise only if the schema takes its time. */
+export function checked(schema: StandardSchemaV1, input: unknown): Checked | Promise<Checked> {
+  const judged = (result: StandardSchemaV1.Result<unknown>): Checked =>
+    result.issues === undefined ? { value: result.value } : { problems: problemsIn(result.issues, schema) };
+  const result = schema["~standard"].validate(input);
+  return result instanceof Promise ? result.then(judged) : judged(result);
 }
 
 /** Which field, and what belongs there. */

@@ -96,7 +96,10 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
   const signal = AbortSignal.any([parts.stop, late.signal]);
   const { row: session } = parts.held;
   try {
-    const given = await unlessAborted(checked(tool.input, call.arguments), signal);
+    const found = checked(tool.input, call.arguments);
+    const given = found instanceof Promise ? await unlessAborted(found, signal) : found;
+    const skipped = found instanceof Promise ? whyNot(parts) : null; // T3: it has not begun yet
+    if (skipped !== null) return refusal(skipped);
     if ("problems" in given) {
       const wrong = `The arguments of ${tool.name} are wrong: ${given.problems}.`;
       return refusal(`${wrong} Nothing was done; correct them and call again.`);
