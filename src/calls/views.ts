@@ -96,6 +96,8 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
 function whyOf(system: System, { key, state, signal }: Session, letters: number): string {
   const waits = system.slots.why(key);
   if (waits !== null) return waits;
+  const program = system.processSlots.why(key);
+  if (program !== null) return `a program that it wants to run ${program}`;
   switch (state.kind) {
     case "running":
       return `step ${state.step} of a turn since ${iso(state.sinceMs)}${signal === "pause" ? "; pauses after it" : ""}`;
@@ -184,6 +186,7 @@ function toldOf(entry: Entry | Gap, after: number): Told | null {
       return {
         ...base,
         kind: "assistant",
+        text: base.text === "" ? brief(message.errorMessage ?? "") : base.text, // why there is no answer
         calls: message.content.flatMap(callOf).slice(0, HISTORY_CALLS_MAX),
         isError: message.stopReason === "error",
       };

@@ -98,6 +98,8 @@ describe("a fallback", () => {
     const { outcome, reason } = await stage.sessions.ask("main", "hello");
     assert.equal(outcome, "failed");
     assert.equal(reason, "no (auth) (before it, first/one: no (auth))");
+    const { entries } = await stage.sessions.history("main");
+    assert.deepEqual([entries.at(-1)?.isError, entries.at(-1)?.text], [true, reason]);
   });
 
   test("that is not known is refused at the start", async (t) => {

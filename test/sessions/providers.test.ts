@@ -13,7 +13,6 @@ import {
   type ConfigInput,
   type Entry,
   type Parts,
-  type World,
 } from "../../src/index.ts";
 import type { Api } from "../../src/config/config.ts";
 import { afterwards } from "../fixtures/home.ts";
@@ -46,26 +45,24 @@ const ECHO = `Incorrect key ${KEY} in ${JSON.stringify({ authorization: `Bearer 
 class House {
   readonly stage: Stage;
   readonly standin: Standin;
-  readonly logged: string[];
-  readonly #plays: Map<string, Play[]>;
+  readonly logged: readonly string[];
+  readonly #plays = new Map<string, Play[]>();
 
   static async open(t: TestContext, more: Parts = {}): Promise<House> {
     const standin = await Standin.open();
     afterwards(t, () => standin.close());
-    const plays = new Map<string, Play[]>();
-    standin.otherwise((received) => plays.get(sessionOf(received))?.shift() ?? reply({ text: "Fine." }));
     const logged: string[] = [];
     const log = openLog("trace", { write: (line) => void logged.push(line) });
     const fetch = tool("fetch", () => Promise.resolve("fetched it"), z.object({ what: z.string() }));
     const stage = await Stage.open(t, configOf(standin), { log, tools: [fetch], ...more });
-    return new House(stage, standin, logged, plays);
+    return new House(stage, standin, logged);
   }
 
-  private constructor(stage: Stage, standin: Standin, logged: string[], plays: Map<string, Play[]>) {
+  private constructor(stage: Stage, standin: Standin, logged: readonly string[]) {
     this.stage = stage;
     this.standin = standin;
     this.logged = logged;
-    this.#plays = plays;
+    standin.otherwise((asked) => this.#plays.get(sessionOf(asked))?.shift() ?? reply({ text: "Fine." }));
   }
 
   /** What this session hears next; after it, "Fine.". */
@@ -75,10 +72,6 @@ class House {
 
   asked(key: string): readonly Received[] {
     return this.standin.requests.filter((received) => sessionOf(received) === key);
-  }
-
-  async reached(key: string): Promise<void> {
-    await this.stage.until(() => Promise.resolve(this.asked(key).length > 0));
   }
 
   async coolsForMs(provider: string): Promise<number> {
@@ -173,7 +166,7 @@ interface Failure {
 }
 
 const CUT = { tries: 4, outcome: "failed", reason: /the answer was cut off/ } as const;
-const AT_ONCE = { tries: 1, outcome: "failed" } as const;
+const REFUSED = { tries: 1, outcome: "failed" } as const;
 
 const FAILURES: readonly Failure[] = [
   { name: "garbage", play: garbage, ...CUT },
@@ -182,140 +175,26 @@ const FAILURES: readonly Failure[] = [
   { name: "cut-mid-call", play: cutMidToolCall, ...CUT },
   { name: "end-without-end", play: endEarly, ...CUT },
   {
-    name: "status-500",
-    play: (api) => status(500, errorBody(api, 500, ECHO)),
+    name: "error-midway",
+    play: (api) => errorMidway(midway(api)),
     ...CUT,
-    reason: /answered 500: /,
+    reason: /Incorrect key \[secret\]/,
   },
-  {
-    name: "status-400",
-    play: (api) => status(400, errorBody(api, 400, ECHO)),
-    ...AT_ONCE,
-    reason: /answered 400: /,
-  },
+  { name: "status-500", play: echo(500), ...CUT, reason: /answered 500: Incorrect key \[secret\]/ },
+  { name: "status-400", play: echo(400), ...REFUSED, reason: /answered 400: Incorrect key \[secret\]/ },
   {
     name: "status-401",
-    play: (api) => status(401, errorBody(api, 401, ECHO)),
-    ...AT_ONCE,
-    reason: /does not let us in \(401\): Incorrect key \[secret\].*models\.providers\.[a-z-]+\.apiKey$/,
+    play: echo(401),
+    ...REFUSED,
+    reason: /does not let us in \(401\): .*providers\.[a-z-]+\.apiKey$/,
   },
-  { name: "overflow", play: overflow, ...AT_ONCE, outcome: "overflow", reason: /context is too long/ },
+  { name: "overflow", play: overflow, ...REFUSED, outcome: "overflow", reason: /context is too long/ },
 ];
 
-describe("a provider that fails", { concurrency: true }, () => {
-  for (const api of APIS)
-    test(api, { concurrency: true }, async (t) => {
-      const house = await House.open(t);
-      const { stage, standin } = house;
-      const { sessions } = stage;
-
-      const failing = FAILURES.map(({ name, play, tries, outcome, reason }) =>
-        t.test(`${name}: the turn says so, and the session goes on`, async () => {
-          const key = keyOf(api, name);
-          house.play(key, ...Array.from({ length: tries }, () => play(api)));
-          const ended = await sessions.ask(key, "please begin");
-          assert.equal(ended.outcome, outcome);
-          assert.match(ended.reason ?? "", reason);
-          assert.equal(house.asked(key).length, tries);
-          assertTold(await stage.entries(key), outcome, ended.reason ?? "");
-          await house.goesOn(key);
-        }),
-      );
-      const recovering = FAILURES.filter(({ tries }) => tries > 1).map(({ name, play }) =>
-        t.test(`${name}, once: the turn is done, and only the good answer is written down`, async () => {
-          const key = keyOf(api, `once-${name}`);
-          house.play(key, play(api), reply({ text: "There you are." }));
-          const { outcome, reason, text } = await sessions.ask(key, "please begin");
-          assert.deepEqual([outcome, reason, text], ["done", null, "There you are."]);
-          const answers = answersIn(await stage.entries(key));
-          assert.deepEqual(
-            answers.map(({ stopReason, content }) => [stopReason, content.map(wordsOf)]),
-            [["stop", ["There you are."]]],
-          );
-          await house.goesOn(key);
-        }),
-      );
-      const witnesses = t.test(
-        "nobody else notices: of the same provider or another, all are answered",
-        async () => {
-          for (const other of APIS) {
-            const key = keyOf(other, `witness-${other === api ? "here" : "elsewhere"}`);
-            for (const n of [1, 2, 3]) assert.equal((await sessions.ask(key, `hello ${n}`)).text, "Fine.");
-            assert.deepEqual(await stage.outcomes(key), ["done", "done", "done"]);
-          }
-        },
-      );
-      const hanging = t.test("who hangs holds up nobody else, and can be stopped", async () => {
-        for (const [name, play] of Object.entries({ before: hangBefore(), after: hang() })) {
-          const key = keyOf(api, `hang-${name}`);
-          house.play(key, play);
-          const { id } = await sessions.send(key, "please begin");
-          await house.reached(key);
-          for (const other of APIS)
-            assert.equal((await sessions.ask(keyOf(other, `beside-${name}`), "hello")).text, "Fine.");
-          assert.equal((await sessions.status(key)).state, "running");
-          await sessions.abort(key);
-          assert.equal((await sessions.wait(key, id)).outcome, "aborted");
-          assert.deepEqual(answersIn(await stage.entries(key)), []);
-          await house.goesOn(key);
-        }
-      });
-      await Promise.all([...failing, ...recovering, witnesses, hanging]);
-
-      await t.test("none of this made the provider wait", async () => {
-        for (const each of APIS) assert.equal(await house.coolsForMs(each), 0);
-        assert.deepEqual(
-          standin.requests.map(({ refused }) => refused).filter((each) => each !== null),
-          [],
-        );
-      });
-
-      await t.test("the key, and what else is secret, is nowhere in what can be seen or read", async () => {
-        const key = keyOf(api, "secrets");
-        house.play(key, errorMidway(midway(api)), ...Array.from({ length: 4 }, () => status(500, ECHO)));
-        assert.equal((await sessions.ask(key, "please begin")).outcome, "failed");
-        const seen: unknown[] = [await sessions.call("models", {}), await sessions.call("overview", {})];
-        const { sessions: rows } = await sessions.list({ limit: 200 });
-        for (const { sessionKey } of rows)
-          seen.push(await sessions.status(sessionKey), await sessions.history(sessionKey));
-        const text = JSON.stringify(seen);
-        assert.ok(
-          text.includes("Incorrect key [secret]"),
-          "the refusals that repeat it are among what is seen",
-        );
-        assertSecret("what is shown", text);
-        await stage.close();
-        assertSecret("the log", house.logged.join("\n"));
-        for (const file of filesBelow(stage.home)) assertSecret(file, readFileSync(file, "latin1"));
-        assert.ok(
-          standin.requests.every(({ headers }) => JSON.stringify(headers).includes(KEY)),
-          "it was used",
-        );
-      });
-
-      await t.test("no file holds half of an answer or of a call", () => {
-        const files = filesBelow(stage.home);
-        const transcripts = files.filter((file) => file.endsWith(".jsonl"));
-        assert.ok(transcripts.length > FAILURES.length);
-        for (const file of transcripts) assertPaired(file);
-        for (const file of files) {
-          const bytes = readFileSync(file, "latin1");
-          for (const half of ["Hello,", "somewhere", '{\\"path', '"look"', "Well, "])
-            assert.equal(bytes.includes(half), false, `${half} is in ${file}`);
-        }
-      });
-    });
-});
-
-function wordsOf(block: Block): string {
-  return block.type === "text" ? block.text : block.type;
+function echo(code: number): (api: Api) => Play {
+  return (api) => status(code, errorBody(api, code, ECHO));
 }
 
-function assertSecret(where: string, text: string): void {
-  for (const secret of [KEY, HEADER]) assert.equal(text.includes(secret), false, `${secret} is in ${where}`);
-}
-
-/** An error in the middle of a stream that repeats the key. */
 function midway(api: Api): object {
   if (api === "anthropic") return { type: "error", error: { type: "api_error", message: ECHO } };
   const response = { error: { code: "server_error", message: ECHO }, incomplete_details: null };
@@ -323,19 +202,142 @@ function midway(api: Api): object {
   return { error: { code: 500, message: ECHO, status: "INTERNAL" } };
 }
 
-describe("a provider that has too much to do", { concurrency: true }, () => {
-  test("everybody waits for it and says why; nobody waits for it who asks another", async (t) => {
+/** All at once, in sessions of their own: so each is also a test of whether the others notice. */
+function failures(t: TestContext, house: House, api: Api): Promise<void>[] {
+  const { stage } = house;
+  const { sessions } = stage;
+  const failing = FAILURES.map(({ name, play, tries, outcome, reason }) =>
+    t.test(`${name}: the turn says so, and the session goes on`, async () => {
+      const key = keyOf(api, name);
+      house.play(key, ...Array.from({ length: tries }, () => play(api)));
+      const ended = await sessions.ask(key, "please begin");
+      assert.equal(ended.outcome, outcome);
+      assert.match(ended.reason ?? "", reason);
+      assert.equal(house.asked(key).length, tries);
+      assert.equal(await house.coolsForMs(api), 0);
+      assertTold(await stage.entries(key), outcome, ended.reason ?? "");
+      await house.goesOn(key);
+    }),
+  );
+  const recovering = FAILURES.filter(({ tries }) => tries > 1).map(({ name, play }) =>
+    t.test(`${name}, once: the turn is done, and only the good answer is written down`, async () => {
+      const key = keyOf(api, `once-${name}`);
+      house.play(key, play(api), reply({ text: "There you are." }));
+      const { outcome, reason, text } = await sessions.ask(key, "please begin");
+      assert.deepEqual([outcome, reason, text], ["done", null, "There you are."]);
+      const answers = answersIn(await stage.entries(key)).map(({ content }) => content.map(wordsOf));
+      assert.deepEqual(answers, [["There you are."]]);
+      await house.goesOn(key);
+    }),
+  );
+  return [...failing, ...recovering];
+}
+
+/** Whoever asks the same provider, or another, is answered. */
+async function hanging(house: House, api: Api): Promise<void> {
+  const { stage } = house;
+  const { sessions } = stage;
+  for (const [name, play] of Object.entries({ before: hangBefore(), after: hang() })) {
+    const key = keyOf(api, `hang-${name}`);
+    house.play(key, play);
+    const { id } = await sessions.send(key, "please begin");
+    await stage.until(() => Promise.resolve(house.asked(key).length > 0));
+    for (const other of APIS)
+      assert.equal((await sessions.ask(keyOf(other, "beside"), "hello")).text, "Fine.");
+    assert.equal((await sessions.status(key)).state, "running");
+    await sessions.abort(key);
+    assert.equal((await sessions.wait(key, id)).outcome, "aborted");
+    assert.deepEqual(answersIn(await stage.entries(key)), []);
+    await house.goesOn(key);
+  }
+  for (const other of APIS) assert.deepEqual(await stage.outcomes(keyOf(other, "beside")), ["done", "done"]);
+}
+
+/** What the library shows of every session, and then every byte of the home and the log. */
+async function assertNothingTold({ stage, standin, logged }: House): Promise<void> {
+  const { sessions } = stage;
+  const seen: unknown[] = [await sessions.call("models", {}), await sessions.call("overview", {})];
+  const { sessions: rows, next } = await sessions.list({ limit: 200 });
+  assert.equal(next, null);
+  for (const { sessionKey } of rows)
+    seen.push(
+      await sessions.status(sessionKey),
+      await sessions.history(sessionKey),
+      await stage.entries(sessionKey),
+    );
+  await stage.close();
+  const texts = new Map([
+    ["what is shown", JSON.stringify(seen)],
+    ["the log", logged.join("\n")],
+    ...filesBelow(stage.home).map((file): [string, string] => [file, readFileSync(file, "latin1")]),
+  ]);
+  assert.match(texts.get("what is shown") ?? "", /Incorrect key \[secret\]/);
+  for (const [where, text] of texts)
+    for (const secret of [KEY, HEADER])
+      assert.equal(text.includes(secret), false, `${secret} is in ${where}`);
+  const headers = standin.requests.map((received) => JSON.stringify(received.headers));
+  assert.ok(
+    headers.every((each) => each.includes(KEY) && each.includes(HEADER)),
+    "it was used",
+  );
+}
+
+/** Of a home that is closed. */
+function assertNoHalves({ stage }: House): void {
+  const files = filesBelow(stage.home);
+  const transcripts = files.filter((file) => file.endsWith(".jsonl"));
+  assert.ok(transcripts.length > FAILURES.length);
+  for (const file of transcripts) assertPaired(file);
+  assert.ok(transcripts.some((file) => readFileSync(file, "latin1").includes("There you are.")));
+  for (const file of files) {
+    const bytes = readFileSync(file, "latin1");
+    for (const half of ["Hello,", "somewhere", '{\\"path', '"look"', "Well, "])
+      assert.equal(bytes.includes(half), false, `${half} is in ${file}`);
+  }
+}
+
+function wordsOf(block: Block): string {
+  return block.type === "text" ? block.text : block.type;
+}
+
+/** Thirty times as fast as the real one. */
+class Hurried extends RealWorld {
+  readonly #fromMs = super.nowMs();
+
+  override nowMs(): number {
+    return this.#fromMs + (super.nowMs() - this.#fromMs) * 30;
+  }
+
+  override sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return super.sleep(ms / 30, signal);
+  }
+}
+
+describe("a provider", { concurrency: true }, () => {
+  for (const api of APIS)
+    test(`that fails (${api})`, { concurrency: true }, async (t) => {
+      const house = await House.open(t);
+      await Promise.all([
+        ...failures(t, house, api),
+        t.test("who hangs holds up nobody else, and can be stopped", () => hanging(house, api)),
+      ]);
+      for (const { refused } of house.standin.requests) assert.equal(refused, null);
+      await t.test("its key is nowhere in what can be seen or read", () => assertNothingTold(house));
+      await t.test("no file holds half of an answer or of a call", () => assertNoHalves(house));
+    });
+
+  test("that has too much to do is waited for by all who ask it, who say why, and by nobody else", async (t) => {
     const house = await House.open(t);
     const { sessions, until } = house.stage;
+    const why = async (key: string): Promise<string | false> => {
+      const { state, why: words } = await sessions.status(key);
+      return state === "queued" && words.includes("pause") && words;
+    };
     for (const api of APIS) {
       const [first, second] = [keyOf(api, "first"), keyOf(api, "second")];
       house.play(first, status(429, null, { "retry-after": "500" }));
-      const sent = [await sessions.send(first, "please begin")];
-      const why = async (key: string): Promise<string | false> => {
-        const { state, why: words } = await sessions.status(key);
-        return state === "queued" && words;
-      };
       const words = `waits for ${api}, which asked for a pause; it is asked again in `;
+      const sent = [await sessions.send(first, "please begin")];
       assert.ok((await until(() => why(first))).startsWith(words));
       sent.push(await sessions.send(second, "please begin"));
       assert.ok((await until(() => why(second))).startsWith(words));
@@ -350,68 +352,46 @@ describe("a provider that has too much to do", { concurrency: true }, () => {
     }
   });
 
-  for (const api of APIS)
-    test(`${api} is asked again when it wants to be, and a turn that never gets in fails`, async (t) => {
-      const house = await House.open(t);
-      const { sessions } = house.stage;
-      const busy = status(429, null, { "retry-after-ms": "150" });
+  test("that says when to come back is asked then; a turn that never gets in fails", async (t) => {
+    const house = await House.open(t);
+    const busy = status(429, null, { "retry-after-ms": "150" });
+    const comeBack = async (api: Api): Promise<void> => {
       const key = keyOf(api, "busy");
       house.play(key, busy, busy, reply({ text: "There you are." }));
-      assert.equal((await sessions.ask(key, "please begin")).text, "There you are.");
+      assert.equal((await house.stage.sessions.ask(key, "please begin")).text, "There you are.");
       assert.equal(house.asked(key).length, 3);
       assert.equal(answersIn(await house.stage.entries(key)).length, 1);
       const lost = keyOf(api, "lost");
       house.play(lost, busy, busy, busy, busy);
-      const { outcome, reason } = await sessions.ask(lost, "please begin");
+      const { outcome, reason } = await house.stage.sessions.ask(lost, "please begin");
       assert.deepEqual([outcome, reason], ["failed", `${api} answered 429: no`]);
       assertTold(await house.stage.entries(lost), "failed", reason ?? "");
       await house.goesOn(lost);
-      await house.goesOn(key).catch(() => {});
-    });
-});
+    };
+    await Promise.all(APIS.map(comeBack));
+  });
 
-/** Thirty times as fast as the real one. */
-class Hurried implements World {
-  readonly #real = new RealWorld();
-  readonly #fromMs = this.#real.nowMs();
-
-  nowMs(): number {
-    return this.#fromMs + (this.#real.nowMs() - this.#fromMs) * 30;
-  }
-
-  random(): number {
-    return this.#real.random();
-  }
-
-  newId(): string {
-    return this.#real.newId();
-  }
-
-  sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return this.#real.sleep(ms / 30, signal);
-  }
-}
-
-test("a provider that says nothing for two minutes is given up", { concurrency: true }, async (t) => {
-  const house = await House.open(t, { world: new Hurried() });
-  const { stage } = house;
-  const all = APIS.flatMap((api) => [
-    t.test(`${api}, silent before its headers and after them: the turn is done at last`, async () => {
-      const key = keyOf(api, "twice");
-      house.play(key, hangBefore(), hang(), reply({ text: "There you are." }));
-      assert.equal((await stage.sessions.ask(key, "please begin")).text, "There you are.");
-      assert.equal(answersIn(await stage.entries(key)).length, 1);
-      await house.goesOn(key);
-    }),
-    t.test(`${api}, silent for ever: the turn says so, and the session goes on`, async () => {
-      const key = keyOf(api, "always");
-      house.play(key, ...Array.from({ length: 40 }, (_, at) => (at % 2 ? hang() : hangBefore())));
-      const { outcome, reason } = await stage.sessions.ask(key, "please begin");
-      assert.deepEqual([outcome, reason], ["failed", `${api} said nothing for 120 s`]);
-      assertTold(await stage.entries(key), "failed", reason ?? "");
-      await house.goesOn(key);
-    }),
-  ]);
-  await Promise.all(all);
-  for (const api of APIS) assert.equal(await house.coolsForMs(api), 0);
+  test("that says nothing for two minutes is given up", { concurrency: true }, async (t) => {
+    const house = await House.open(t, { world: new Hurried() });
+    const { sessions } = house.stage;
+    const all = APIS.flatMap((api) => [
+      t.test(`${api}, silent before its headers and after them: the turn is done at last`, async () => {
+        const key = keyOf(api, "twice");
+        house.play(key, hangBefore(), hang(), reply({ text: "There you are." }));
+        assert.equal((await sessions.ask(key, "please begin")).text, "There you are.");
+        assert.equal(answersIn(await house.stage.entries(key)).length, 1);
+        await house.goesOn(key);
+      }),
+      t.test(`${api}, silent for ever: the turn says so, and the session goes on`, async () => {
+        const key = keyOf(api, "always");
+        house.play(key, ...Array.from({ length: 40 }, (_, at) => (at % 2 ? hang() : hangBefore())));
+        const { outcome, reason } = await sessions.ask(key, "please begin");
+        assert.deepEqual([outcome, reason], ["failed", `${api} said nothing for 120 s`]);
+        assertTold(await house.stage.entries(key), "failed", reason ?? "");
+        await house.goesOn(key);
+      }),
+    ]);
+    await Promise.all(all);
+    for (const api of APIS) assert.equal(await house.coolsForMs(api), 0);
+  });
 });

@@ -93,6 +93,7 @@ function argumentsOf({ pattern, glob, ignoreCase, literal }: Asked, target: stri
     "--no-ignore-parent", // Those are files outside.
     "--no-ignore-global",
     "--hidden",
+    "--crlf", // The end of a line is the same wherever the file was written.
     ...["--null", "--line-number", "--with-filename", "--no-heading", "--color=never", "--sort=path"],
     "--max-columns=1", // The text is not wanted.
     ...(ignoreCase ? ["--ignore-case"] : []),
