@@ -15,6 +15,7 @@ import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
+import { isAllowed } from "../tools/tool.ts";
 import type { Failover } from "../turns/spoken.ts";
 import { isNote } from "../turns/where.ts";
 import type { System } from "./call.ts";
@@ -76,7 +77,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     why: whyOf(system, session, mail.rows.length),
     modelFrom: now?.modelFrom ?? "agent",
     fallback,
-    exec: system.config.agents.get(session.agent as AgentId)?.tools.exec ? "not sandboxed" : "off",
+    exec: mayRunPrograms(system, session) ? "not sandboxed" : "off",
     thinking: now?.thinking ?? "off",
     verbose: now?.verbose ?? "off",
     context: { tokens, window: modelOf(system, session).windowTokens },
@@ -91,6 +92,11 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     depth: session.depth,
     transcript: session.transcript.id,
   };
+}
+
+function mayRunPrograms(system: System, session: Session): boolean {
+  const policy = system.config.agents.get(session.agent as AgentId)?.tools;
+  return policy !== undefined && policy.exec && isAllowed("exec", policy);
 }
 
 function whyOf(system: System, { key, state, signal }: Session, letters: number): string {

@@ -31,8 +31,7 @@ function result(text: string): Message {
 }
 
 function asking(messages: readonly Message[], system = ""): Request {
-  const { signal } = new AbortController();
-  return { system, messages, tools: [], thinking: "off", cacheKey: "", signal };
+  return { system, messages, tools: [], thinking: "off", cacheKey: "", signal: AbortSignal.any([]) };
 }
 
 async function reply(messages: string | readonly Message[], model = MODEL, system = ""): Promise<Reply> {

@@ -2,7 +2,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import { z } from "zod";
 import { shown } from "../base/fits.ts";
 import { instead } from "../base/near.ts";
-import type { Agent } from "../config/config.ts";
+import type { Agent, ToolPolicy } from "../config/config.ts";
 import type { Class } from "../mail/letter.ts";
 import type { ToolForm } from "../models/model.ts";
 import type { Session } from "../sessions/session.ts";
@@ -71,8 +71,12 @@ export function formOf({ name, description, input, form }: Tool): ToolForm {
 }
 
 /** The tools that an agent may use. Deny wins. A name that ends with `*` means all that begin so. */
-export function allowed(tools: readonly Tool[], { allow, deny }: Agent["tools"]): readonly Tool[] {
-  return tools.filter(({ name }) => (allow === null || isAmong(name, allow)) && !isAmong(name, deny));
+export function allowed(tools: readonly Tool[], policy: ToolPolicy): readonly Tool[] {
+  return tools.filter(({ name }) => isAllowed(name, policy));
+}
+
+export function isAllowed(name: string, { allow, deny }: ToolPolicy): boolean {
+  return (allow === null || isAmong(name, allow)) && !isAmong(name, deny);
 }
 
 function isAmong(name: string, names: readonly string[]): boolean {

@@ -114,6 +114,7 @@ describe("whether an agent may run programs", () => {
     const { sessions } = await Stage.open(t, { agents: { main: { tools } } });
     const { text } = await sessions.ask(MAIN, `${run("echo hi")}\n!then\n!results`);
     assert.equal(text, 'There is no tool "exec". You have: process.');
+    assert.equal((await sessions.status(MAIN)).exec, "off");
   });
 });
 
