@@ -52,8 +52,11 @@ describe("the examples", () => {
     mkdirSync(installed, { recursive: true });
     execFileSync(TSC, ["-p", "tsconfig.build.json", "--outDir", join(installed, "dist")]);
     copyFileSync("package.json", join(installed, "package.json"));
-    for (const name of ["json5", "pino", "zod", "@types"])
+    const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: object };
+    for (const name of [...Object.keys(dependencies), "@types"]) {
+      mkdirSync(join(folder, "node_modules", name, ".."), { recursive: true });
       symlinkSync(resolve("node_modules", name), join(folder, "node_modules", name));
+    }
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(STRICT));
     for (const page of Object.keys(PAGES)) writeFileSync(join(folder, scriptOf(page)), programIn(page));
