@@ -13,12 +13,12 @@ export const VARIANTS = {
       from:
         "    await this.#held.commit({ entries, charge, others: told, state: this.#running() });\n" +
         "    const { lastSeq } = this.#held.row.transcript;\n" +
-        "    await runCalls(this.#callParts(lastSeq), lastSeq, calls);\n",
+        "    await runCalls(await this.#callParts(lastSeq), lastSeq, calls);\n",
       to:
         "    const seq = this.#held.row.transcript.lastSeq + entries.length;\n" +
         "    const results = [];\n" +
         "    const later = { row: this.#held.row, commit: async (result) => void results.push(result) };\n" +
-        "    await runCalls({ ...this.#callParts(seq), held: later }, seq, calls);\n" +
+        "    await runCalls({ ...(await this.#callParts(seq)), held: later }, seq, calls);\n" +
         "    await this.#held.commit({ entries, charge, others: told, state: this.#running() });\n" +
         "    for (const result of results) await this.#held.commit(result);\n",
     },
