@@ -117,6 +117,12 @@ export const TOOLS_PARALLEL_MAX = 8;
 /** Bytes of a tool's result that are kept, in a blob. What is longer is cut, and says so. */
 export const TOOL_OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
+/**
+ * How much longer than `limits.toolSeconds` a tool is waited for that ends its programs by itself: SIGTERM has two seconds,
+ * killing takes a moment, and then it tells what they said.
+ */
+export const PROGRAM_ENDING_MS = 5_000;
+
 /** Times that a model is asked for the same step before the turn fails. */
 export const MODEL_TRIES_MAX = 4;
 

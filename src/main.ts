@@ -1,9 +1,11 @@
 // Wires the parts: the only file that knows them all.
 
+import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { Fault } from "./base/fault.ts";
 import { openLog, type Log } from "./base/log.ts";
+import { withoutSecrets } from "./base/redact.ts";
 import { RealWorld, type World } from "./base/world.ts";
 import type { System } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
@@ -11,6 +13,7 @@ import { Sessions } from "./calls/library.ts";
 import { opening } from "./calls/send.ts";
 import type { Agent, Config } from "./config/config.ts";
 import { readConfig } from "./config/load.ts";
+import { secretsIn } from "./config/outside.ts";
 import { checkParts } from "./config/parts.ts";
 import { Prompts } from "./config/prompt.ts";
 import type { ConfigInput } from "./config/schema.ts";
@@ -27,10 +30,10 @@ import { folderWithin } from "./sandbox/within.ts";
 import { Lanes } from "./scheduler/lanes.ts";
 import { Slots } from "./scheduler/slots.ts";
 import { LocalStore } from "./store/local/local.ts";
-import type { Change, Receipt, Store } from "./store/store.ts";
+import type { Change, Claim, Receipt, Store } from "./store/store.ts";
 import { execTools } from "./tools/exec.ts";
 import { McpServers } from "./tools/mcp/tools.ts";
-import { formOf, type Tool } from "./tools/tool.ts";
+import type { Tool } from "./tools/tool.ts";
 import { Toolbox } from "./tools/toolbox.ts";
 import { workspaceTools } from "./tools/workspace/tools.ts";
 import { Answers } from "./turns/answers.ts";
@@ -59,11 +62,13 @@ export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<
   const world = parts.world ?? new RealWorld();
   const log = parts.log ?? openLog(config.log.level);
   const models = [...rehearsals(world), ...(parts.models ?? [])];
-  const catalog = new Catalog(models, providers(world, config.models.providers), config.models.aliases);
+  const sources = providers(world, config.models.providers);
+  const catalog = placed("models.aliases", () => new Catalog(models, sources, config.models.aliases));
   for (const { id, model, failover } of config.agents.values()) {
-    mustKnow(catalog, `agents.${id}.model`, model);
-    for (const each of failover) mustKnow(catalog, `agents.${id}.failover`, each);
+    placed(`agents.${id}.model`, () => catalog.find(model));
+    for (const each of failover) placed(`agents.${id}.failover`, () => catalog.find(each));
   }
+  await checkWorkspaces(config, log);
   const channels = new Map(Object.entries(parts.channels ?? {}));
   const store =
     parts.store ?? (await LocalStore.open(config.home, { world, log, died: parts.died ?? (() => {}) }));
@@ -97,19 +102,17 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
   const processSlots = toolSlots(world, config);
   const mcp = new McpServers({ world, log, processes, servers: config.mcp });
   const answers = new Answers();
+  const secrets = secretsIn(config);
   const commit = async (changes: readonly Change[]): Promise<Receipt> => {
     const receipt = await store.commit(changes);
     lanes.told(changes, receipt);
     return receipt;
   };
-  const exec = execTools({
-    processes,
-    slots: processSlots,
-    world,
-    folderOf: ({ workspace }, path) => folderWithin(workspace, path),
-  });
-  const own = [...toolsOf(() => system), ...workspaceTools(world)];
-  const tools = new Toolbox({ tools: allTools(config, log, own, exec, wiring.tools ?? []), exec, mcp });
+  const folderOf = ({ workspace }: Agent, path: string | null) => folderWithin(workspace, path);
+  const exec = execTools({ processes, world, folderOf });
+  const ours = [...toolsOf(() => system), ...workspaceTools(world, processes)];
+  const tools = new Toolbox({ ours, given: wiring.tools ?? [], exec, mcp });
+  warnOfPolicies(config, log, tools);
   const work: WorkParts = {
     world,
     log,
@@ -117,6 +120,11 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
     store,
     commit,
     slots,
+    processSlots,
+    raise: (key, to) => {
+      slots.raise(key, to);
+      processSlots.raise(key, to);
+    },
     catalog,
     answers,
     tools,
@@ -125,14 +133,11 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
     agents: config.agents as ReadonlyMap<string, Agent>,
     channels: new Set(channels.keys()),
     processes,
+    clean: (text) => withoutSecrets(text, secrets),
     outbox: { store, commit, world, log, channels },
   };
-  const lanes: Lanes<SessionWorker> = new Lanes({
-    store,
-    world,
-    log,
-    begin: (claim) => beginWork(work, claim),
-  });
+  const begin = (claim: Claim): Promise<SessionWorker | null> => beginWork(work, claim);
+  const lanes: Lanes<SessionWorker> = new Lanes({ store, world, log, begin });
   const routes = new Routes(config.session);
   const system: System = {
     store,
@@ -148,6 +153,12 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
     answers,
   };
   return { system, bus, door: new Door(system, commit) };
+}
+
+function warnOfPolicies({ agents }: Config, log: Log, tools: Toolbox): void {
+  for (const { id, tools: policy } of agents.values())
+    for (const name of tools.unknownIn(policy))
+      log.warn({ agent: id, tool: name }, "the tool policy names a tool that is not there");
 }
 
 /** Model calls in flight; what they cost is counted in tokens. */
@@ -169,44 +180,22 @@ async function openMains(system: System): Promise<void> {
   await system.store.commit(await Promise.all(mains.map((key) => opening(system, key))));
 }
 
-function mustKnow(catalog: Catalog, where: string, model: string): void {
+/** What is refused here was named in that place of the configuration. */
+function placed<Value>(where: string, look: () => Value): Value {
   try {
-    catalog.find(model);
+    return look();
   } catch (error) {
     throw error instanceof Fault ? new Fault(error.code, `config: ${where}: ${error.message}`) : error;
   }
 }
 
-/** Names that an agent's policy knows and nobody else does are most likely misspelt; but a tool may also just be missing. */
-function allTools(
-  { agents, mcp }: Config,
-  log: Log,
-  own: readonly Tool[],
-  exec: readonly Tool[],
-  given: readonly Tool[],
-): readonly Tool[] {
-  const names = new Set([...own, ...exec].map(({ name }) => name));
-  for (const tool of given) {
-    if (names.has(tool.name))
-      throw new Fault("bad_input", `open: a tool of sessiond is called ${tool.name} too`);
-    names.add(tool.name);
-    mustHaveForm(tool);
-  }
-  const isKnown = (name: string): boolean =>
-    names.has(name) || name.endsWith("*") || [...mcp.keys()].some((server) => name.startsWith(`${server}__`));
-  for (const { id, tools: policy } of agents.values())
-    for (const name of [...(policy.allow ?? []), ...policy.deny])
-      if (!isKnown(name))
-        log.warn({ agent: id, tool: name }, "the tool policy names a tool that is not there");
-  return [...own, ...given];
-}
-
-/** What a model cannot be shown is found now, and not in the middle of a turn. */
-function mustHaveForm(tool: Tool): void {
-  try {
-    formOf(tool);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Fault("bad_input", `open: the tool ${tool.name}: ${why}`, { cause: error });
+/** A folder that is not there is made by the first tool that needs it. If somebody named it, that may be a mistake. */
+async function checkWorkspaces({ home, agents }: Config, log: Log): Promise<void> {
+  for (const { id, workspace } of agents.values()) {
+    const found = await stat(workspace).catch(() => null);
+    if (found !== null && !found.isDirectory())
+      throw new Fault("bad_input", `config: agents.${id}.workspace: ${workspace} is not a folder`);
+    if (found === null && !workspace.startsWith(join(home, "agents")))
+      log.warn({ agent: id, workspace }, "the workspace is not there; it will be made, and is empty then");
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { redacted } from "./redact.ts";
+import { redacted, secretCharsMax, withoutSecrets } from "./redact.ts";
+import { Secret } from "./secret.ts";
 
 const LONG = "Ab1".repeat(14);
 
@@ -88,4 +89,31 @@ test("a megabyte that almost looks like secrets is read through in one go", () =
     ],
   ])
     assert.equal(typeof redacted(piece.repeat(1_000_000 / piece.length)), "string");
+});
+
+test("a secret of the configuration is taken out in every form, and what only begins like it stays", () => {
+  const secrets = [new Secret('ke/y wi"th ä'), new Secret("Bearer token-1", ["token-1"])];
+  const told = `ke/y wi"th ä ${JSON.stringify('ke/y wi"th ä')} ${encodeURIComponent('ke/y wi"th ä')} ke/y wi`;
+  assert.equal(withoutSecrets(told, secrets), '[secret] "[secret]" [secret] ke/y wi');
+  assert.equal(
+    withoutSecrets("Bearer token-1, token-1, Bearer token-", secrets),
+    "[secret], [secret], Bearer token-",
+  );
+  assert.equal(secretCharsMax(secrets), encodeURIComponent('ke/y wi"th ä').length);
+  assert.equal(secretCharsMax([]), 0);
+});
+
+test("of two secrets that begin alike nothing is left of the longer one", () => {
+  const [short, long] = [new Secret("abcdef"), new Secret("abcdefghij")];
+  for (const secrets of [
+    [short, long],
+    [long, short],
+  ])
+    assert.equal(withoutSecrets("abcdefghij abcdef", secrets), "[secret] [secret]");
+});
+
+test("what is too short to be a secret is left where it is", () => {
+  const secrets = ["1", "en", "12345", ""].map((text) => new Secret(text));
+  assert.equal(withoutSecrets("answered 1 of 12345 when", secrets), "answered 1 of 12345 when");
+  assert.equal(withoutSecrets("it is 123456", [new Secret("123456")]), "it is [secret]");
 });

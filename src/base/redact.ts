@@ -1,5 +1,11 @@
-// Secrets in what people and tools wrote. A transcript keeps what happened; what is handed on of it to other sessions, or
-// shown in a history, has the secrets taken out. No list of shapes is complete: this one has the usual ones.
+// Secrets in what people, tools and providers wrote. A transcript keeps what happened; what is handed on of it to other
+// sessions, or shown in a history, has the secrets taken out. No list of shapes is complete: this one has the usual ones.
+// Secrets of the configuration are known, whatever their shape: they are taken out of the words of those who were given them.
+
+import type { Secret } from "./secret.ts";
+
+/** Secrets shorter than this are not looked for: "1" or "en", sent along as a header, would be found everywhere. */
+const SECRET_CHARS_MIN = 6;
 
 const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
   [
@@ -25,4 +31,27 @@ const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
 
 export function redacted(text: string): string {
   return SHAPES.reduce((out, [pattern, shown]) => out.replaceAll(pattern, shown), text);
+}
+
+/** Call it before anything is cut off: a text that ends in the middle of a secret would keep its beginning. */
+export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
+  return formsOf(secrets).reduce((out, form) => out.replaceAll(form, "[secret]"), text);
+}
+
+/** Characters of the longest text that is taken out: so much can be left of one at the end of a text that was cut. */
+export function secretCharsMax(secrets: readonly Secret[]): number {
+  return formsOf(secrets)[0]?.length ?? 0;
+}
+
+/** As they stand in words, in JSON and in addresses. The longest first: one may be the beginning of another. */
+function formsOf(secrets: readonly Secret[]): readonly string[] {
+  const texts = secrets
+    .flatMap((secret) => secret.texts())
+    .filter(({ length }) => length >= SECRET_CHARS_MIN);
+  const forms = texts.flatMap((text) => [
+    text,
+    JSON.stringify(text).slice(1, -1),
+    encodeURIComponent(text.toWellFormed()),
+  ]);
+  return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
 }

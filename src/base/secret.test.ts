@@ -24,3 +24,11 @@ test("a secret says what it is only to who asks for it", () => {
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? "", /\[secret\]/);
 });
+
+test("all of a secret is known that somebody may repeat: its parts, what is behind a scheme, and its lines", () => {
+  assert.deepEqual(new Secret("Bearer ab-cd", ["ab-cd"]).texts(), ["Bearer ab-cd", "ab-cd"]);
+  assert.deepEqual(new Secret("Api-Key  literal").texts(), ["Api-Key  literal", "literal"]);
+  assert.deepEqual(new Secret("a heron at dawn").texts(), ["a heron at dawn"]);
+  assert.deepEqual(new Secret("x-key-y", ["key"]).texts(), ["x-key-y", "key"]);
+  assert.deepEqual(new Secret("-----BEGIN\nbody\r\nEND").texts().slice(1), ["-----BEGIN", "body", "END"]);
+});

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
-import { unlessAborted } from "./waiting.ts";
+import { unlessAborted, unlessLate } from "./waiting.ts";
+import { SimulatedWorld } from "./world.ts";
 
 test("a promise that nobody waits for any more may fail without ending the process", async () => {
   const surprises: unknown[] = [];
@@ -36,4 +37,28 @@ test("a promise's own end is told, and nothing listens for the abort any more", 
   assert.equal(await unlessAborted(Promise.resolve(7), signal), 7);
   await assert.rejects(unlessAborted(Promise.reject(new Error("its own")), signal), /its own/);
   assert.equal(listening, 0);
+});
+
+test("what comes in time is told, how it went too, and no alarm is left", async () => {
+  const world = new SimulatedWorld(1);
+  assert.equal(await unlessLate(world, 1_000, Promise.resolve(7)), 7);
+  await assert.rejects(unlessLate(world, 1_000, Promise.reject(new Error("its own"))), /its own/);
+  assert.equal(world.step(), false);
+});
+
+test("what comes too late is null, and may fail without ending the process", async () => {
+  const surprises: unknown[] = [];
+  const note = (reason: unknown): void => void surprises.push(reason);
+  process.on("unhandledRejection", note);
+  const world = new SimulatedWorld(1, 0);
+  const { promise, reject } = Promise.withResolvers<number>();
+  const waiting = unlessLate(world, 1_000, promise);
+  assert.equal(world.step(), true);
+  assert.equal(await waiting, null);
+  assert.equal(world.nowMs(), 1_000);
+  reject(new Error("its own"));
+  await settle();
+  await settle();
+  process.off("unhandledRejection", note);
+  assert.deepEqual(surprises, []);
 });

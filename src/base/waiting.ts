@@ -23,3 +23,18 @@ export async function unlessAborted<Value>(promise: Promise<Value>, signal: Abor
     signal.removeEventListener("abort", giveUp);
   }
 }
+
+/** What a promise comes to, or null: it takes longer. Then it may go on, and nobody hears of it. */
+export async function unlessLate<Value>(
+  world: World,
+  ms: number,
+  promise: Promise<Value>,
+): Promise<Value | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const callOff = alarm(world, ms, () => resolve(null));
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    callOff();
+  }
+}

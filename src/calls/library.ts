@@ -146,15 +146,20 @@ export class Sessions {
 
   async #close(): Promise<void> {
     this.#closing.abort(new Fault("closed", "sessions are closed"));
-    try {
-      await this.#system.lanes.close();
-      this.#bus.close();
-      await this.#system.mcp.close();
-    } finally {
-      await this.#system.processes.killAll(null);
-      await this.#system.store.close();
-    }
+    const { lanes, mcp, processes, store } = this.#system;
+    // One after the other, whatever becomes of the one before: a home that is not let go cannot be opened again.
+    const ended = [await settled(lanes.close())];
+    this.#bus.close();
+    ended.push(await settled(mcp.close()), await settled(processes.killEverything()));
+    await store.close();
+    const failed = ended.find((each) => each.status === "rejected");
+    if (failed) throw failed.reason;
   }
+}
+
+async function settled(work: Promise<void>): Promise<PromiseSettledResult<void>> {
+  const [result] = await Promise.allSettled([work]);
+  return result;
 }
 
 /** A program that embeds sessions speaks for one person. */

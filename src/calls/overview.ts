@@ -1,9 +1,77 @@
 // The gateway as a whole, as people are shown it: what runs and waits, and whom it can ask.
 
-import type { z } from "zod";
+import { z } from "zod";
 import type { Load } from "../scheduler/slots.ts";
 import type { System } from "./call.ts";
-import type { models, overview } from "./schemas.ts";
+
+export const nothing = z.strictObject({});
+
+const byClass = z.strictObject({
+  interactive: z.int(),
+  delegated: z.int(),
+  scheduled: z.int(),
+  background: z.int(),
+});
+
+const slots = z.strictObject({
+  total: z.int(),
+  reserved: z.int().describe("Of these, for people only."),
+  inUse: byClass,
+  waiting: byClass,
+});
+
+export const overview = z.strictObject({
+  slots: slots.describe("Model calls."),
+  processes: slots.describe("Programs of agents that are waited for."),
+  providers: z
+    .array(
+      z.strictObject({
+        provider: z.string(),
+        inUse: z.int(),
+        limit: z.int().nullable().describe("null: as many as there are slots."),
+        coolsForMs: z.number().describe("How long it is not asked, because it has too much to do."),
+      }),
+    )
+    .describe("Those that were asked since the start."),
+  servers: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        state: z.enum(["not started", "starting", "ready", "down"]),
+        why: z.string().nullable(),
+        tools: z.int(),
+        retryAt: z.string().nullable(),
+      }),
+    )
+    .describe("Servers of tools."),
+});
+
+export const models = z.strictObject({
+  models: z.array(
+    z.strictObject({
+      id: z.string(),
+      windowTokens: z.int(),
+      prices: z
+        .strictObject({
+          input: z.number(),
+          output: z.number(),
+          cacheRead: z.number(),
+          cacheWrite: z.number(),
+        })
+        .nullable()
+        .describe("Dollars for a million tokens; null: not known."),
+    }),
+  ),
+  aliases: z.record(z.string(), z.string()),
+  providers: z.array(
+    z.strictObject({
+      provider: z.string(),
+      api: z.string(),
+      hasKey: z.boolean(),
+      keyFrom: z.array(z.string()).describe("Environment variables that its key is looked for in."),
+    }),
+  ),
+});
 
 type Overview = z.input<typeof overview>;
 

@@ -20,9 +20,10 @@ export async function reached(system: System, caller: Caller, key: SessionKey): 
   const isSeen = session !== null && sees(caller, session);
   if (session !== null && isSeen) return session;
   // To whom it is hidden, a session that exists looks like one that does not, except that the rule is named.
-  const hidden =
-    caller.kind === "agent" ? ` that you may see (tools.visibility is ${visibilityOf(caller)})` : "";
-  throw new Fault(caller.kind === "agent" ? "forbidden" : "not_found", `there is no session ${key}${hidden}`);
+  if (caller.kind === "person")
+    throw new Fault("not_found", `there is no session ${key}; if the key is right, a message to it opens it`);
+  const rule = `that you may see (tools.visibility is ${visibilityOf(caller)})`;
+  throw new Fault("forbidden", `there is no session ${key} ${rule}`);
 }
 
 /** What a caller may see of all sessions. */

@@ -248,6 +248,10 @@ export const status = row.extend({
     })
     .nullable()
     .describe("Whether the last answer is another model's than the one in force, and why; null: it is not."),
+  lastTurn: z
+    .strictObject({ outcome: z.string(), reason: z.string().nullable(), endedAt: z.string() })
+    .nullable()
+    .describe("How the last turn ended; null: none has, lately."),
   exec: z
     .enum(["off", "not sandboxed"])
     .describe("Whether its agent runs programs, and whether anything confines them."),
@@ -319,75 +323,6 @@ export const outbox = z.strictObject({
     }),
   ),
   next: z.string().nullable(),
-});
-
-export const nothing = z.strictObject({});
-
-const byClass = z.strictObject({
-  interactive: z.int(),
-  delegated: z.int(),
-  scheduled: z.int(),
-  background: z.int(),
-});
-
-const slots = z.strictObject({
-  total: z.int(),
-  reserved: z.int().describe("Of these, for people only."),
-  inUse: byClass,
-  waiting: byClass,
-});
-
-export const overview = z.strictObject({
-  slots: slots.describe("Model calls."),
-  processes: slots.describe("Programs of agents that are waited for."),
-  providers: z
-    .array(
-      z.strictObject({
-        provider: z.string(),
-        inUse: z.int(),
-        limit: z.int().nullable().describe("null: as many as there are slots."),
-        coolsForMs: z.number().describe("How long it is not asked, because it has too much to do."),
-      }),
-    )
-    .describe("Those that were asked since the start."),
-  servers: z
-    .array(
-      z.strictObject({
-        name: z.string(),
-        state: z.enum(["not started", "starting", "ready", "down"]),
-        why: z.string().nullable(),
-        tools: z.int(),
-        retryAt: z.string().nullable(),
-      }),
-    )
-    .describe("Servers of tools."),
-});
-
-export const models = z.strictObject({
-  models: z.array(
-    z.strictObject({
-      id: z.string(),
-      windowTokens: z.int(),
-      prices: z
-        .strictObject({
-          input: z.number(),
-          output: z.number(),
-          cacheRead: z.number(),
-          cacheWrite: z.number(),
-        })
-        .nullable()
-        .describe("Dollars for a million tokens; null: not known."),
-    }),
-  ),
-  aliases: z.record(z.string(), z.string()),
-  providers: z.array(
-    z.strictObject({
-      provider: z.string(),
-      api: z.string(),
-      hasKey: z.boolean(),
-      keyFrom: z.array(z.string()).describe("Environment variables that its key is looked for in."),
-    }),
-  ),
 });
 
 export const accepted = z.strictObject({

@@ -9,7 +9,7 @@ import { keyFor, reached } from "./reach.ts";
 import * as shape from "./schemas.ts";
 import { receive, send } from "./send.ts";
 import { pin, setting, signal } from "./setting.ts";
-import { modelsOf, overviewOf } from "./overview.ts";
+import * as gateway from "./overview.ts";
 import { answerOf, historyOf } from "./views.ts";
 
 export const calls = {
@@ -152,19 +152,19 @@ export const calls = {
       "servers of tools.",
     who: "person",
     tool: null,
-    input: shape.nothing,
-    output: shape.overview,
+    input: gateway.nothing,
+    output: gateway.overview,
     idempotent: true,
-    run: async (system) => just(overviewOf(system)),
+    run: async (system) => just(gateway.overviewOf(system)),
   }),
   models: call({
     about: "The models that can be named, with what is known of them, and the providers that have a key.",
     who: "person",
     tool: null,
-    input: shape.nothing,
-    output: shape.models,
+    input: gateway.nothing,
+    output: gateway.models,
     idempotent: true,
-    run: async (system) => just(modelsOf(system)),
+    run: async (system) => just(gateway.modelsOf(system)),
   }),
 } satisfies Record<string, Call>;
 

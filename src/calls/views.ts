@@ -17,7 +17,7 @@ import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
 import { isAllowed } from "../tools/tool.ts";
 import type { Failover } from "../turns/spoken.ts";
-import { isNote } from "../turns/where.ts";
+import { isNote, type TurnEnded } from "../turns/where.ts";
 import type { System } from "./call.ts";
 
 import type { history, outbox, row, status } from "./schemas.ts";
@@ -65,7 +65,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
   const { store, world } = system;
   const now = nowOf(system, session);
   const { settings } = session;
-  const [{ tokens, fallback }, mail] = await Promise.all([
+  const [{ tokens, fallback, lastTurn }, mail] = await Promise.all([
     lastAnswer(system, session),
     store.mail(session.key, { limit: LETTERS_COUNTED_MAX }),
   ]);
@@ -77,6 +77,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     why: whyOf(system, session, mail.rows.length),
     modelFrom: now?.modelFrom ?? "agent",
     fallback,
+    lastTurn,
     exec: mayRunPrograms(system, session) ? "not sandboxed" : "off",
     thinking: now?.thinking ?? "off",
     verbose: now?.verbose ?? "off",
@@ -105,8 +106,11 @@ function whyOf(system: System, { key, state, signal }: Session, letters: number)
   const program = system.processSlots.why(key);
   if (program !== null) return `a program that it wants to run ${program}`;
   switch (state.kind) {
-    case "running":
-      return `step ${state.step} of a turn since ${iso(state.sinceMs)}${signal === "pause" ? "; pauses after it" : ""}`;
+    case "running": {
+      const doing = system.lanes.worker(key)?.doing;
+      const now = doing ? `: ${brief(doing, DOING_CHARS_MAX)}` : "";
+      return `step ${state.step} of a turn since ${iso(state.sinceMs)}${now}${signal === "pause" ? "; pauses after it" : ""}`;
+    }
     case "paused":
       return `paused since ${iso(state.sinceMs)}; \`cont\` goes on`;
     case "waiting":
@@ -120,25 +124,45 @@ function whyOf(system: System, { key, state, signal }: Session, letters: number)
   }
 }
 
-/**
- * What the last answer says the context was, itself included, and whether a fallback gave it: the note of that stands
- * right before it. Looked for in the last entries only.
- */
+/** Characters of what a turn does now. */
+const DOING_CHARS_MAX = 300;
+
+/** Entries from the end that are looked at for the last answer. */
+const LAST_ENTRIES_MAX = 100;
+
+/** What the last answer with a count says the context was, itself included; and whether a fallback gave the last answer. */
 async function lastAnswer(system: System, { transcript }: Session): Promise<LastAnswer> {
+  const newest: (Entry | Gap)[] = [];
   let tokens = 0;
-  let looked = 0;
-  if (transcript.lastSeq === 0) return { tokens, fallback: null };
+  if (transcript.lastSeq === 0) return { tokens, fallback: null, lastTurn: null };
   for await (const entry of system.store.entries(transcript.id, { before: null })) {
-    if (tokens > 0) return { tokens, fallback: fallbackIn(entry) };
-    if ((looked += 1) > 100 || entry.type === "compaction") break;
-    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
-    const { input, output, cacheRead, cacheWrite } = entry.message.usage;
-    tokens = input + output + cacheRead + cacheWrite;
+    newest.push(entry);
+    if (tokens > 0 || newest.length >= LAST_ENTRIES_MAX || entry.type === "compaction") break;
+    tokens = tokensOf(entry);
   }
-  return { tokens, fallback: null };
+  const note = newest[newest.findIndex(isAnswer) + 1]; // It stands right before the answer.
+  const fallback = note === undefined ? null : fallbackIn(note);
+  return { tokens, fallback, lastTurn: lastTurnIn(newest) };
 }
 
-type LastAnswer = Pick<z.input<typeof status>, "fallback"> & { readonly tokens: number };
+type LastAnswer = Pick<z.input<typeof status>, "fallback" | "lastTurn"> & { readonly tokens: number };
+
+function lastTurnIn(newest: readonly (Entry | Gap)[]): LastAnswer["lastTurn"] {
+  const end = newest.find((entry) => entry.type === "custom" && isNote(entry, "turn-ended"));
+  if (end?.type !== "custom") return null;
+  const { outcome, reason } = end.data as TurnEnded;
+  return { outcome, reason: reason === null ? null : brief(reason), endedAt: end.timestamp };
+}
+
+function isAnswer(entry: Entry | Gap): boolean {
+  return entry.type === "message" && entry.message.role === "assistant";
+}
+
+function tokensOf(entry: Entry | Gap): number {
+  if (entry.type !== "message" || entry.message.role !== "assistant") return 0;
+  const { input, output, cacheRead, cacheWrite } = entry.message.usage;
+  return input + output + cacheRead + cacheWrite;
+}
 
 function fallbackIn(entry: Entry | Gap): LastAnswer["fallback"] {
   if (entry.type !== "custom" || !isNote(entry, "failover")) return null;

@@ -40,7 +40,7 @@ export function readConfig(input: unknown, from: From): Config {
       aliases: bare(given.models?.aliases ?? {}),
       providers: providersOf(given.models?.providers ?? {}, from.env),
     },
-    mcp: serversOf(given.mcpServers ?? {}, home, from),
+    mcp: serversOf(given.mcpServers ?? {}, from),
     session: sessionOf(given.session ?? {}),
     scheduler: {
       slots: given.scheduler?.slots ?? defaults.SLOTS_DEFAULT,
@@ -58,11 +58,11 @@ export function configSchema(): object {
   return { $schema, title: "The configuration of sessiond (config.json5)", ...rest };
 }
 
-/** What the file says, unchecked: it is for readConfig. */
-export async function loadConfig(path: string): Promise<unknown> {
+/** What the file says, for open(), which checks it: until then nobody knows whether it is a configuration. */
+export async function loadConfig(path: string): Promise<ConfigInput> {
   const text = await textOf(path);
   try {
-    return json5.parse(text);
+    return json5.parse<ConfigInput>(text);
   } catch (error) {
     const { lineNumber, columnNumber } = error as { lineNumber?: number; columnNumber?: number };
     if (lineNumber === undefined || columnNumber === undefined) throw error; // not about the text
@@ -236,7 +236,11 @@ function problemsOf(issue: z.core.$ZodIssue, at: number, all: readonly z.core.$Z
 
 /** What stands in these places is not for a log, not even when it is wrong (L2). */
 function isSecret(path: readonly PropertyKey[]): boolean {
-  return path.some((key) => key === "apiKey" || key === "headers" || key === "env");
+  const [first, second] = path;
+  const isWhole =
+    (first === "models" && second === "providers" && path.length === 3) ||
+    (first === "mcpServers" && path.length === 2);
+  return isWhole || path.some((key) => key === "apiKey" || key === "headers" || key === "env");
 }
 
 function unsaid(where: string, { message }: z.core.$ZodIssue): string {

@@ -65,6 +65,19 @@ describe("providers", () => {
     );
   });
 
+  test("what a variable holds is secret by itself too, whatever is written around it", () => {
+    const headers = {
+      authorization: "Bearer ${LONG}",
+      "x-both": "${LONG}/${WIKI}",
+      "x-plain": "Token literal-key",
+    };
+    const input = { models: { providers: { anthropic: { headers } } } };
+    const found = provider(input, "anthropic", { ...ENV, LONG: "long-value" });
+    assert.deepEqual(found.headers["authorization"]?.texts(), ["Bearer long-value", "long-value"]);
+    assert.deepEqual(found.headers["x-both"]?.texts(), ["long-value/w-3", "long-value", "w-3"]);
+    assert.deepEqual(found.headers["x-plain"]?.texts(), ["Token literal-key", "literal-key"]);
+  });
+
   test("what is known of a model: prices of the cache are those of input unless they are told", () => {
     const models = {
       one: { prices: { input: 3, output: 15, cacheRead: 0.3 } },
@@ -97,16 +110,15 @@ describe("servers of tools", () => {
     const { mcp } = read({
       mcpServers: {
         files: { command: "npx", args: ["-y", "files"], env: { TOKEN: "t-${WIKI}" } },
-        own: { command: "./serve.sh", cwd: "~/work" },
+        own: { type: "stdio", command: "./serve.sh", cwd: "~/work" },
+        not: { command: "npx", disabled: true },
         wiki: { url: "http://127.0.0.1:8080/mcp", headers: { authorization: "Bearer ${WIKI}" } },
       },
     });
+    assert.deepEqual([...mcp.keys()], ["files", "own", "wiki"]);
     const files = mcp.get("files");
     assert.ok(files?.kind === "stdio");
-    assert.deepEqual(
-      [files.command, files.args, files.cwd],
-      ["npx", ["-y", "files"], "/users/ann/.sessiond"],
-    );
+    assert.deepEqual([files.command, files.args, files.cwd], ["npx", ["-y", "files"], "/srv"]);
     assert.equal(files.env["TOKEN"]?.reveal(), "t-w-3");
     const own = mcp.get("own");
     assert.ok(own?.kind === "stdio");

@@ -4,7 +4,7 @@
 import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import { Secret } from "../base/secret.ts";
-import type { Api, McpServer, ModelFacts, Prices, Provider } from "./config.ts";
+import type { Api, Config, McpServer, ModelFacts, Prices, Provider } from "./config.ts";
 import type { From } from "./load.ts";
 import type { ConfigInput, McpServerInput, ProviderInput } from "./schema.ts";
 
@@ -72,13 +72,13 @@ function pricesOf({ input, output, cacheRead, cacheWrite }: NonNullable<FactsInp
 
 export function serversOf(
   given: NonNullable<ConfigInput["mcpServers"]>,
-  home: string,
   from: From,
 ): ReadonlyMap<string, McpServer> {
-  return new Map(Object.entries(given).map(([name, server]) => [name, serverOf(name, server, home, from)]));
+  const used = Object.entries(given).filter(([, { disabled }]) => disabled !== true);
+  return new Map(used.map(([name, server]) => [name, serverOf(name, server, from)]));
 }
 
-function serverOf(name: string, given: McpServerInput, home: string, from: From): McpServer {
+function serverOf(name: string, given: McpServerInput, from: From): McpServer {
   const where = `mcpServers.${name}`;
   if (given.url !== undefined) {
     const headers = secretsOf(given.headers ?? {}, from.env, `${where}.headers`);
@@ -91,7 +91,7 @@ function serverOf(name: string, given: McpServerInput, home: string, from: From)
     command: command.startsWith("~/") || command.startsWith(".") ? absolute(command, from) : command,
     args,
     env: secretsOf(env, from.env, `${where}.env`),
-    cwd: cwd === undefined ? home : absolute(cwd, from),
+    cwd: cwd === undefined ? from.cwd : absolute(cwd, from),
   };
 }
 
@@ -104,16 +104,20 @@ function secretsOf(
   return bare(Object.fromEntries(all) as Record<string, Secret>);
 }
 
-/** A variable that is not there is a mistake: what is asked with half a key fails later, and says less. */
+/**
+ * A variable that is not there is a mistake: what is asked with half a key fails later, and says less. What stood in one
+ * is secret by itself too, whatever is written around it.
+ */
 function secretOf(text: string, env: Env, where: string): Secret {
-  return new Secret(
-    text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_all, name: string) => {
-      const value = env[name];
-      if (value === undefined || value === "")
-        throw new Fault("bad_input", `config: ${where} names ${name}, which is not in the environment`);
-      return value;
-    }),
-  );
+  const parts: string[] = [];
+  const whole = text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_all, name: string) => {
+    const value = env[name];
+    if (value === undefined || value === "")
+      throw new Fault("bad_input", `config: ${where} names ${name}, which is not in the environment`);
+    parts.push(value);
+    return value;
+  });
+  return new Secret(whole, parts);
 }
 
 /** Without a prototype: whoever looks up "constructor" finds what was written, or nothing. */
@@ -125,4 +129,18 @@ export function absolute(path: string, { homeDir, cwd }: Omit<From, "env">): str
   return path === "~" || path.startsWith("~/")
     ? resolve(cwd, homeDir, `.${path.slice(1)}`)
     : resolve(cwd, path);
+}
+
+/**
+ * What must not be written down, wherever it comes from: keys of providers, and what headers and servers were given of the
+ * environment. A tool may return them, and a transcript stays.
+ */
+export function secretsIn({ models, mcp }: Pick<Config, "models" | "mcp">): readonly Secret[] {
+  const providers = [...models.providers.values()];
+  const keys = providers.flatMap(({ apiKey }) => apiKey ?? []);
+  const given = [
+    ...providers.map(({ headers }) => headers),
+    ...[...mcp.values()].map((server) => (server.kind === "http" ? server.headers : server.env)),
+  ].flatMap((each) => Object.values(each));
+  return [...keys, ...given.flatMap(({ parts }) => parts.map((part) => new Secret(part)))];
 }

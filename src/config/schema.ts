@@ -89,14 +89,31 @@ const aliases = names(name, text('a model as "provider/model"', /^[^/\s]+\/\S+$/
 
 /** `${NAME}` in it is taken from the environment. */
 const secret = text(
-  `a text of 1 to ${defaults.SECRET_CHARS_MAX} characters (\${NAME} is taken from the environment)`,
-  /^[^\0\r\n]+$/,
+  `one line of at most ${defaults.SECRET_CHARS_MAX} characters (\${NAME} is taken from the environment; $NAME is not)`,
+  /^(?!\$[A-Za-z_]+$)[^\0\r\n]+$/,
   defaults.SECRET_CHARS_MAX,
 );
 
+/** A header that fetch takes: what it does not take would only be found in the middle of a turn. */
+const headers = names(
+  text("the name of a header", /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/),
+  text(
+    `one line of at most ${defaults.SECRET_CHARS_MAX} plain characters (\${NAME} is taken from the environment; $NAME is not)`,
+    /^(?!\$[A-Za-z_]+$)[\t\x20-\x7e\x80-\xff]+$/,
+    defaults.SECRET_CHARS_MAX,
+  ),
+);
+
 const url = text(
-  "an address that begins with http:// or https://",
-  /^https?:\/\/\S+$/,
+  'an address as "http://localhost:11434/v1", without a name and password, "?" or "#" in it',
+  /^https?:\/\/[^\s@?#]+$/,
+  defaults.PATH_CHARS_MAX,
+);
+
+/** Of a server: some have their key behind a "?". */
+const address = text(
+  "an address that begins with http:// or https://, without a name and password in it",
+  /^https?:\/\/[^\s@#]+$/,
   defaults.PATH_CHARS_MAX,
 );
 
@@ -129,7 +146,7 @@ const provider = object({
       "Its key. Better in the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, <NAME>_API_KEY.",
     )
     .optional(),
-  headers: names(name, secret).describe("Headers that are sent along.").optional(),
+  headers: headers.describe("Headers that are sent along.").optional(),
   concurrency: whole(1, defaults.SLOTS_MAX)
     .describe("Calls in flight at this provider; without it, as many as there are slots.")
     .optional(),
@@ -153,15 +170,17 @@ const mcpServer = object({
     .describe("Its arguments.")
     .optional(),
   env: names(name, secret).describe("Its environment, besides PATH, HOME and the like.").optional(),
-  cwd: path.describe("The folder it is started in; without it, the home of sessiond.").optional(),
-  url: url.describe("The address of a server that runs already (streamable HTTP).").optional(),
-  headers: names(name, secret).describe("Headers that are sent to it.").optional(),
-}).superRefine(({ command, args, env, cwd, url: address, headers }, found) => {
-  if ((command === undefined) === (address === undefined))
+  cwd: path.describe("The folder it is started in; without it, where sessiond was started.").optional(),
+  url: address.describe("The address of a server that runs already (streamable HTTP).").optional(),
+  headers: headers.describe("Headers that are sent to it.").optional(),
+  type: oneOf("stdio", "http").describe("What it is; that is seen without it too.").optional(),
+  disabled: z.boolean({ error: "true or false" }).describe("True: it is left out.").optional(),
+}).superRefine(({ command, args, env, cwd, url: there, headers: sent }, found) => {
+  if ((command === undefined) === (there === undefined))
     found.addIssue({ code: "custom", message: "has either a command or a url" });
   else if (command === undefined && (args ?? env ?? cwd) !== undefined)
     found.addIssue({ code: "custom", message: "has a url, so it has no args, env or cwd" });
-  else if (address === undefined && headers !== undefined)
+  else if (there === undefined && sent !== undefined)
     found.addIssue({ code: "custom", message: "has a command, so it has no headers" });
 });
 

@@ -122,13 +122,26 @@ test("a source has a model of any name, also with slashes, and makes it once", (
   assert.equal(source.made, made + 1, "one of long ago is made again");
 });
 
+test("who forgot or misspelt the provider is told what was meant, or where others are written down", () => {
+  const known = () => [{ id: "anthropic/opus", windowTokens: 1, prices: null }];
+  const source = { provider: "anthropic", model: () => assert.fail("it is not asked for"), known };
+  const catalog = new Catalog([], [source], {});
+  assert.match(
+    refusal(() => catalog.find("opus")),
+    /; did you mean anthropic\/opus\?$/,
+  );
+  const hint = "other providers are written down under models.providers";
+  assert.ok(refusal(() => catalog.find("antropic/opus")).endsWith(`; did you mean anthropic?; ${hint}`));
+  assert.ok(refusal(() => catalog.find("ollama/qwen3")).endsWith(`anthropic/…; ${hint}`));
+});
+
 test("a name that no provider would take is refused, and the refusal lists the providers", () => {
   const catalog = new Catalog([], [new Source("anthropic"), new Source("openai")], {});
   const names = ["anthropic/", "anthropic", "anthropic/a b", "anthropic/a\n", "anthropic/\u0000", "other/a"];
   for (const name of [...names, `openai/${"x".repeat(250)}`, "openai/\ud800", "/a", "Anthropic/a"])
     assert.match(
       refusal(() => catalog.find(name)),
-      /; known are anthropic\/…, openai\/…$/,
+      /; known are anthropic\/…, openai\/…(?:$|; )/,
     );
   assert.equal(catalog.find(`openai/${"x".repeat(249)}`).provider, "openai");
 });

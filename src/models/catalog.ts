@@ -5,6 +5,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
+import { instead } from "../base/near.ts";
 import type { Prices } from "../config/config.ts";
 import type { Model } from "./model.ts";
 
@@ -60,7 +61,7 @@ export class Catalog {
       if (model === null)
         throw new Fault(
           "bad_input",
-          `the alias ${shown(alias)} points to ${shown(id)}, which is no model; ${this.#known()}`,
+          `the alias ${shown(alias)} points to ${shown(id)}, which is no model; ${this.#known()}${this.#hint(id)}`,
         );
       if (this.#byId(alias) !== null)
         throw new Fault("bad_input", `the alias ${shown(alias)} is the id of a model; choose another name`);
@@ -71,7 +72,8 @@ export class Catalog {
   /** Takes `<provider>/<name>` or an alias, letter by letter. */
   find(name: string): Model {
     const model = this.get(name);
-    if (model === null) throw new Fault("bad_input", `there is no model ${shown(name)}; ${this.#known()}`);
+    if (model === null)
+      throw new Fault("bad_input", `there is no model ${shown(name)}; ${this.#known()}${this.#hint(name)}`);
     return model;
   }
 
@@ -110,6 +112,17 @@ export class Catalog {
     const [oldest] = this.#made.keys();
     if (this.#made.size > KEPT_MODELS_MAX && oldest !== undefined) this.#made.delete(oldest);
     return model;
+  }
+
+  /** What was meant, if that can be seen: a model without its provider, or a provider that is not there. */
+  #hint(name: string): string {
+    const slash = name.indexOf("/");
+    const whole = this.known().find(({ id }) => slash < 0 && id.endsWith(`/${name}`));
+    if (whole) return `; did you mean ${whole.id}?`;
+    if (slash < 0 || this.#sources.size === 0 || this.#sources.has(name.slice(0, slash))) return "";
+    const meant = instead(name.slice(0, slash), [...this.#sources.keys()]);
+    const near = meant.startsWith("did you mean") ? `; ${meant}` : "";
+    return `${near}; other providers are written down under models.providers`;
   }
 
   #known(): string {

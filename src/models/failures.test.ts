@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { APICallError, InvalidPromptError, TypeValidationError } from "@ai-sdk/provider";
 import { Secret } from "../base/secret.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf, isAboutPictures } from "./failures.ts";
 import { Broken } from "./stream.ts";
 
 const KEY = 'k"ey with \\ and ä';
@@ -71,4 +71,37 @@ test("Google says in the body when to come back", () => {
   const body = JSON.stringify({ error: { details: [{ "@type": "RetryInfo", retryDelay: "36.5s" }] } });
   const { retryAfterMs, throttled } = failureOf(refused(429, "slow down", body), ASKED);
   assert.deepEqual([retryAfterMs, throttled], [36_500, true]);
+});
+
+test("a secret across the place where a page's title is cut is not told by half", () => {
+  const secrets = [new Secret("a-secret-of-the-configuration")];
+  const page = `<html><title>${"t".repeat(185)} a-secret-of-the-configuration</title>`;
+  const { message } = failureOf(refused(502, "", page), { ...ASKED, secrets });
+  assert.match(message, /t{185} \[secret\]"$/);
+});
+
+test("a refusal for a picture is known in the words of each, and nothing else is taken for one", () => {
+  for (const [status, words] of [
+    [400, "messages.0.content.1.image.source.base64.data: Could not process image"],
+    [400, "messages.8: At least one of the image dimensions exceed max allowed size: 8000 pixels"],
+    [400, "The image data you provided does not represent a valid image."],
+    [400, "Invalid value: 'image_url'."],
+    [400, "Unable to process input image."],
+    [400, "qwen3 is not a multimodal model"],
+    [404, "No endpoints found that support image input"],
+    [422, "messages[3]: unknown variant `image_url`, expected `text`"],
+    [500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"],
+  ] as const)
+    assert.equal(isAboutPictures(refused(status, words)), true, words);
+  for (const error of [
+    refused(400, "temperature is not supported"),
+    refused(401, "no images for you"),
+    refused(429, "too many images"),
+    refused(502, "image"),
+    refused(400, "prompt is too long, images included"),
+    refused(500, "", '<html><meta property="og:image"></html>'),
+    new Broken(refused(400, "Could not process image")),
+    new TypeError("image is not a function"),
+  ])
+    assert.equal(isAboutPictures(error), false, String(error));
 });

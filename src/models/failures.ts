@@ -4,7 +4,7 @@
 // A provider is paused (`throttled`) only when it said itself that it has too much to do. What is wrong with our own data
 // is `local`: no other session waits because of it.
 
-import { redacted } from "../base/redact.ts";
+import { redacted, withoutSecrets } from "../base/redact.ts";
 import type { Secret } from "../base/secret.ts";
 import type { Answer } from "./model.ts";
 import { Broken } from "./stream.ts";
@@ -63,6 +63,16 @@ const TOO_LONG_STATUSES: ReadonlySet<number | null> = new Set([400, 413, 422, 50
 const NO_ENTRY =
   /api key not valid|api_key_invalid|credit balance is too low|insufficient_quota|billing_error/i;
 
+/** Refusals of a picture: what is wrong with it, or that this model sees none. */
+const ABOUT_PICTURES =
+  /\bimages?\b|image[_-]|\bpictures?\b|\bvision\b|\bmulti-?modal|\bmmproj\b|inline_?data/i;
+
+/** Local servers call it an error of theirs that they cannot see. */
+const PICTURELESS = 500;
+
+/** Of a proxy, for people. */
+const PAGE = /<(?:!doctype|html|head|body)\b/i;
+
 const BUSY: ReadonlySet<number> = new Set([429, 503, 529]);
 const PASSING: ReadonlySet<number> = new Set([408, 409, 425]);
 
@@ -80,6 +90,19 @@ export function failureOf(error: unknown, asked: Asked): Failed {
     retryAfterMs: why === "retry" ? retryAfterMs(told, asked.nowMs) : null,
     throttled: isBusy,
   };
+}
+
+/**
+ * Whether a request was refused for what pictures it has, before anything was answered. Providers look at all pictures of
+ * a conversation each time, so one that they cannot read would stand in the way of every later request.
+ */
+export function isAboutPictures(error: unknown): boolean {
+  if (error instanceof Broken) return false;
+  const told = tellingOf(error);
+  const status = statusOf(told);
+  const text = wordsOf(told);
+  if (status === null || PAGE.test(text) || !ABOUT_PICTURES.test(text)) return false;
+  return status === PICTURELESS || whyOf(told, status, { text, isAnswer: false }) === "local";
 }
 
 export function noKey(asked: Pick<Asked, "provider" | "keyHint">): Failed {
@@ -167,20 +190,14 @@ function at(url: unknown): string {
 function saidBy({ message, responseBody }: Told): string {
   const body = typeof responseBody === "string" ? responseBody : "";
   const words = typeof message === "string" && message !== "" ? message : body || "nothing more is known";
-  if (!/<(?:!doctype|html|head|body)\b/i.test(`${words}\n${body}`)) return words;
-  const title = /<title[^>]*>([^<]{1,200})/i.exec(`${words}\n${body}`)?.[1]?.trim();
+  if (!PAGE.test(`${words}\n${body}`)) return words;
+  const title = /<title[^>]*>([^<]+)/i.exec(`${words}\n${body}`)?.[1]?.trim();
   return title === undefined ? "a page of HTML" : `a page of HTML, "${title}"`;
 }
 
 /** Secrets go first: a text that is cut in the middle of one would keep its beginning. */
 function cleaned(text: string, secrets: readonly Secret[]): string {
-  let out = text;
-  for (const secret of secrets) {
-    const key = secret.reveal();
-    for (const form of [key, JSON.stringify(key).slice(1, -1), encodeURIComponent(key.toWellFormed())])
-      if (form !== "") out = out.replaceAll(form, "[secret]");
-  }
-  const plain = redacted(out)
+  const plain = redacted(withoutSecrets(text, secrets))
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim();
   return plain.length > SAID_CHARS_MAX ? `${plain.slice(0, SAID_CHARS_MAX - 1).toWellFormed()}…` : plain;

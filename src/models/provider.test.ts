@@ -257,6 +257,18 @@ for (const api of APIS)
       }
     });
 
+    test("a key that a header is put together of is not told either, and a header that is no secret is no hole", async () => {
+      const headers = {
+        "x-mine": new Secret("Token zebra-crossing", ["zebra-crossing"]),
+        "x-other": new Secret("Bearer literal-token-of-ours"),
+        "x-version": new Secret("1"),
+      };
+      const echo = "Incorrect key zebra-crossing, literal-token-of-ours in version 1";
+      standin.play(status(400, errorBody(api, 400, echo)));
+      const { message } = await failure(modelAt(standin, api, { provider: { headers } }));
+      assert.match(message, /: Incorrect key \[secret\], \[secret\] in version 1$/);
+    });
+
     test("a provider that nobody reaches is asked again later", async () => {
       const gone = await Standin.open();
       const model = modelAt(gone, api);

@@ -4,13 +4,18 @@
 //   P1. It rejects only when the request's signal is aborted, with its reason; everything else is an Answer.
 //   P2. When it has answered, nothing of the request is left: the connection is given back or ended, no alarm rings.
 //   P3. No message holds a key.
+//   P4. A picture that the provider refuses costs a request, and not the session: it is asked again with words for it.
 
-import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import { alarm, CALLED_OFF, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Api, Provider } from "../config/config.ts";
 import { convert, type Target } from "./convert.ts";
-import { failureOf, noKey, silent, type Asked } from "./failures.ts";
+import { failureOf, isAboutPictures, noKey, silent, type Asked } from "./failures.ts";
 import { factsOf } from "./known.ts";
 import type { Answer, Delta, Model, Request } from "./model.ts";
 import { Broken, listen } from "./stream.ts";
@@ -30,6 +35,11 @@ export interface ProviderParts {
   readonly load: () => Promise<(name: string) => LanguageModelV4>;
   /** How long it may say nothing at all. */
   readonly silenceMs: number;
+}
+
+interface Tried {
+  readonly answer: Answer;
+  readonly isRefusedForPictures: boolean;
 }
 
 export class ProviderModel implements Model {
@@ -56,19 +66,33 @@ export class ProviderModel implements Model {
 
   async ask(request: Request, show: (delta: Delta) => void): Promise<Answer> {
     request.signal.throwIfAborted();
-    const { world, provider, silenceMs } = this.#parts;
+    const { provider } = this.#parts;
     if (provider.apiKey === null && provider.api !== "openai-compatible") return noKey(this.#asked());
+    const { answer, isRefusedForPictures } = await this.#try(request, this.#target, show);
+    if (!isRefusedForPictures || !this.#target.facts.images || !hasPictures(request)) return answer;
+    // P4. Nothing was shown of the first try: it was refused as a whole.
+    const { facts } = this.#target;
+    const inWords = { ...this.#target, facts: { ...facts, images: false } };
+    const { answer: second } = await this.#try(request, inWords, show);
+    return second.kind === "failed" && second.why === "local" ? answer : second;
+  }
+
+  async #try(request: Request, target: Target, show: (delta: Delta) => void): Promise<Tried> {
+    const { world, provider, silenceMs } = this.#parts;
     const ending = new AbortController();
     const watch = new Watch(world, silenceMs, () => ending.abort(CALLED_OFF));
     try {
       const signal = AbortSignal.any([request.signal, ending.signal]);
-      return await this.#listen(request, signal, (part) => {
+      const options = { ...convert(request, target), abortSignal: signal };
+      const answer = await this.#listen(options, signal, (part) => {
         watch.heard();
         if (part !== null) show(part);
       });
+      return { answer, isRefusedForPictures: false };
     } catch (error) {
       request.signal.throwIfAborted(); // P1
-      return watch.rang ? silent(provider.id, silenceMs) : failureOf(error, this.#asked());
+      if (watch.rang) return { answer: silent(provider.id, silenceMs), isRefusedForPictures: false };
+      return { answer: failureOf(error, this.#asked()), isRefusedForPictures: isAboutPictures(error) };
     } finally {
       watch.end();
       ending.abort(CALLED_OFF); // P2
@@ -77,12 +101,11 @@ export class ProviderModel implements Model {
 
   /** `heard` gets null for what is a sign of life and nothing else. */
   async #listen(
-    request: Request,
+    options: LanguageModelV4CallOptions,
     signal: AbortSignal,
     heard: (delta: Delta | null) => void,
   ): Promise<Answer> {
     const models = await this.#parts.load();
-    const options = { ...convert(request, this.#target), abortSignal: signal };
     const { stream } = await unlessAborted(Promise.resolve(models(this.name).doStream(options)), signal);
     const reader = stream.getReader();
     try {
@@ -107,6 +130,12 @@ export class ProviderModel implements Model {
       nowMs: world.nowMs(),
     };
   }
+}
+
+function hasPictures({ messages }: Request): boolean {
+  return messages.some(
+    ({ content }) => typeof content !== "string" && content.some(({ type }) => type === "image"),
+  );
 }
 
 /** Null: it has ended. What fails here is the connection, and never our own code. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Standin } from "../../test/providers/standin.ts";
+import { redirect, Standin } from "../../test/providers/standin.ts";
 import { APIS, ask, modelAt, user } from "../../test/providers/asking.ts";
-import { SimulatedWorld } from "../base/world.ts";
+import { RealWorld, SimulatedWorld } from "../base/world.ts";
 import type { Provider } from "../config/config.ts";
 import { providers } from "./providers.ts";
 
@@ -55,4 +55,43 @@ test("what is known of a provider is what the configuration names, then the tabl
   assert.equal(known[1]?.prices?.input, 4);
   assert.equal(new Set(known.map(({ id }) => id)).size, known.length);
   assert.ok(known.some(({ id }) => id === "mine/claude-haiku-4-5"));
+});
+
+test("a package that could not be loaded is loaded when the next one asks", async () => {
+  await using standin = await Standin.open();
+  let baseUrl: string | null = null;
+  const provider: Provider = {
+    ...{ id: "mine", apiKey: null, keyNames: [], headers: {}, concurrency: null, models: {} },
+    api: "openai-compatible",
+    get baseUrl() {
+      return baseUrl;
+    },
+  };
+  const [source] = providers(new RealWorld(), new Map([["mine", provider]]));
+  assert.ok(source);
+  const failed = await ask(source.model("m"), [user("hi")]);
+  assert.equal(failed.answer.kind, "failed");
+  baseUrl = standin.baseUrl("openai-compatible");
+  assert.equal((await ask(source.model("m"), [user("hi")])).answer.kind, "reply");
+});
+
+test("no provider's redirect is followed: what was sent to it is sent to nobody else", async () => {
+  for (const api of APIS) {
+    await using standin = await Standin.open();
+    await using other = await Standin.open();
+    const { origin } = new URL(other.baseUrl(api));
+    const paths = [other.baseUrl(api).slice(origin.length), "/messages?key=secret"];
+    for (const to of [`${origin}${paths.join("")}`, standin.baseUrl(api)]) {
+      standin.play(redirect(to));
+      const { answer } = await ask(modelAt(standin, api), [user("hi")]);
+      assert.deepEqual(answer, {
+        kind: "failed",
+        why: "local",
+        message: `${api} could not be asked: it redirects to another address, at ${new URL(to).origin}; set models.providers.${api}.baseUrl to it`,
+        retryAfterMs: null,
+        throttled: false,
+      });
+    }
+    assert.deepEqual([standin.requests.length, other.requests.length], [2, 0]);
+  }
 });

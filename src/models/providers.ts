@@ -2,6 +2,7 @@
 // a start stays fast, and who only rehearses never loads one.
 
 import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { redirectIn, Redirected } from "../base/redirect.ts";
 import type { World } from "../base/world.ts";
 import type { Api, Provider } from "../config/config.ts";
 import type { KnownModel, ModelSource } from "./catalog.ts";
@@ -25,9 +26,12 @@ export function providers(
 ): readonly ModelSource[] {
   return [...configured.values()].map((provider) => {
     let loaded: Promise<Models> | null = null;
-    const load = async (): Promise<Models> => {
-      loaded ??= PACKAGES[provider.api](provider);
-      return await loaded;
+    const load = (): Promise<Models> => {
+      loaded ??= PACKAGES[provider.api](provider).catch((error: unknown) => {
+        loaded = null; // What was in its way may be gone when it is asked next.
+        throw error;
+      });
+      return loaded;
     };
     return {
       provider: provider.id,
@@ -50,38 +54,51 @@ type Models = (name: string) => LanguageModelV4;
 
 /** Addresses are named, also the providers' own: else the packages would take them from the environment. */
 const PACKAGES: Readonly<Record<Api, (provider: Provider) => Promise<Models>>> = {
-  async anthropic({ apiKey, baseUrl, headers }) {
+  async anthropic(provider) {
     const { createAnthropic } = await import("@ai-sdk/anthropic");
-    const baseURL = baseUrl ?? "https://api.anthropic.com/v1";
-    return createAnthropic({ apiKey: apiKey?.reveal() ?? "", baseURL, headers: revealed(headers) });
+    const baseURL = provider.baseUrl ?? "https://api.anthropic.com/v1";
+    return createAnthropic({ apiKey: keyOf(provider), baseURL, ...wayOf(provider) });
   },
-  async openai({ apiKey, baseUrl, headers }) {
+  async openai(provider) {
     const { createOpenAI } = await import("@ai-sdk/openai");
-    const baseURL = baseUrl ?? "https://api.openai.com/v1";
-    const made = createOpenAI({ apiKey: apiKey?.reveal() ?? "", baseURL, headers: revealed(headers) });
+    const baseURL = provider.baseUrl ?? "https://api.openai.com/v1";
+    const made = createOpenAI({ apiKey: keyOf(provider), baseURL, ...wayOf(provider) });
     return (name) => made.responses(name);
   },
-  async google({ apiKey, baseUrl, headers }) {
+  async google(provider) {
     const { createGoogle } = await import("@ai-sdk/google");
-    const baseURL = baseUrl ?? "https://generativelanguage.googleapis.com/v1beta";
-    return createGoogle({ apiKey: apiKey?.reveal() ?? "", baseURL, headers: revealed(headers) });
+    const baseURL = provider.baseUrl ?? "https://generativelanguage.googleapis.com/v1beta";
+    return createGoogle({ apiKey: keyOf(provider), baseURL, ...wayOf(provider) });
   },
-  async "openai-compatible"({ id, apiKey, baseUrl, headers }) {
+  async "openai-compatible"(provider) {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-    if (baseUrl === null) throw new Error(`it has no address: set models.providers.${id}.baseUrl`);
+    const { id, apiKey, baseUrl: baseURL } = provider;
+    if (baseURL === null) throw new Error(`it has no address: set models.providers.${id}.baseUrl`);
     const key = apiKey === null ? {} : { apiKey: apiKey.reveal() };
     const name = "openaiCompatible";
-    const made = createOpenAICompatible({
-      name,
-      baseURL: baseUrl,
-      includeUsage: true,
-      headers: revealed(headers),
-      ...key,
-    });
+    const made = createOpenAICompatible({ name, baseURL, includeUsage: true, ...key, ...wayOf(provider) });
     return (model) => made.chatModel(model);
   },
 };
 
-function revealed(headers: Provider["headers"]): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, secret]) => [name, secret.reveal()]));
+function keyOf({ apiKey }: Provider): string {
+  return apiKey?.reveal() ?? "";
+}
+
+/** How each of them is asked: with the headers that are configured, and never anywhere else. */
+function wayOf({ id, headers }: Provider): {
+  readonly headers: Record<string, string>;
+  readonly fetch: typeof fetch;
+} {
+  const revealed = Object.entries(headers).map(([name, secret]) => [name, secret.reveal()] as const);
+  return {
+    headers: Object.fromEntries(revealed),
+    async fetch(input, init) {
+      const response = await fetch(input, { ...init, redirect: "manual" });
+      const elsewhere = redirectIn(response);
+      if (elsewhere === null) return response;
+      await response.body?.cancel();
+      throw new Redirected(elsewhere, `set models.providers.${id}.baseUrl to it`);
+    },
+  };
 }

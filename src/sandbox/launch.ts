@@ -5,8 +5,8 @@
 // the word, the shell reads the end of the pipe and executes nothing.
 //
 // The shell stays: it waits for the program, tells its exit code and the CPU time of it and of everything that was waited
-// for below it, and waits once more. So whatever the program left behind can be looked for while the number of its session
-// cannot be another's yet.
+// for below it, and waits once more, for as long as anything lives that the program left behind: so the number of its group
+// and session is not another's until nothing is left.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { constants } from "node:fs";
@@ -17,14 +17,17 @@ import { MARKER } from "./proc.ts";
 
 /**
  * Descriptor 3 is where it is told to go on, 4 where it reports; the program has neither. SIGTERM goes to everybody, and the
- * shell outlives it so that it can report; a signal that is caught here is not caught by the program.
+ * shell outlives it so that it can report; a signal that is caught here is not caught by the program. When it has reported
+ * it lets go of the outputs, so that their end is seen.
  */
 const LAUNCHER = `
 read -r go <&3 || exit 125
 trap : HUP INT TERM
 "$@" 3<&- 4>&-
 code=$?
+trap '' HUP INT TERM
 { echo "$code"; times; } >&4
+exec <&- >&- 2>&- 4>&-
 read -r go <&3
 exit "$code"
 `;
@@ -59,8 +62,10 @@ export interface Launched {
   /** Null: it was killed before it could. */
   readonly reported: Promise<Report | null>;
   readonly exited: Promise<Exit>;
-  /** After its exit, when both outputs are read to their end. */
+  /** Both outputs are read to their end. */
   readonly closed: Promise<void>;
+  /** False: it has exited, and its number may be given again. */
+  isHeld(): boolean;
   /** First: execute the program. Then, after the report: end. */
   goOn(): void;
   /** Instead of the first goOn(): end without having executed anything. */
@@ -101,9 +106,12 @@ function launchedOf(child: ChildProcess): Launched {
   for (const stream of [stdin, stdout, stderr, orders, reports]) stream.on("error", () => {});
   child.on("error", () => {}); // only of signals, which are not sent through it
   const exited = Promise.withResolvers<Exit>();
-  const closed = Promise.withResolvers<void>();
+  const closings = [stdout, stderr].map((each) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    each.once("close", resolve);
+    return promise;
+  });
   child.once("exit", (exitCode, signal) => exited.resolve({ exitCode, signal }));
-  child.once("close", () => closed.resolve());
   return {
     pid: child.pid ?? 0,
     stdin,
@@ -111,7 +119,8 @@ function launchedOf(child: ChildProcess): Launched {
     stderr,
     reported: reportFrom(reports, exited.promise),
     exited: exited.promise,
-    closed: closed.promise,
+    closed: Promise.all(closings).then(() => {}),
+    isHeld: () => child.exitCode === null && child.signalCode === null,
     goOn: () => void orders.write("go\n"),
     callOff: () => void orders.destroy(),
   };
@@ -131,8 +140,9 @@ async function reportFrom(reports: Readable, exited: Promise<Exit>): Promise<Rep
 
 /** The second line of `times` is the children's: user and system, each as `0m0.36s`. */
 function parseReport(text: string): Report | null {
-  const found = /^(\d{1,3})\n.*\n(\d+)m([\d.]+)s (\d+)m([\d.]+)s\n/.exec(text)?.slice(1).map(Number);
-  if (!found) return null;
+  const parts = /^(\d{1,3})\n.*\n(\d+)m([\d.,]+)s (\d+)m([\d.,]+)s\n/.exec(text)?.slice(1);
+  if (!parts) return null;
+  const found = parts.map((each) => Number(each.replace(",", "."))); // as the language of the shell has it
   const [exitCode = 0, userMinutes = 0, userSeconds = 0, systemMinutes = 0, systemSeconds = 0] = found;
   const seconds = (userMinutes + systemMinutes) * 60 + userSeconds + systemSeconds;
   return { exitCode, cpuMs: Math.round(seconds * 1_000) };

@@ -1,10 +1,11 @@
 // What Linux tells of its processes in /proc. Every answer may be outdated when it arrives: a process that ended
 // meanwhile is null, never an error.
 
+import { existsSync } from "node:fs";
 import { open, readdir, readFile } from "node:fs/promises";
 
 /** Elsewhere, such as on macOS, there is no /proc: nothing here is asked then, and only process groups are known. */
-export const HAS_PROC = process.platform === "linux";
+export const HAS_PROC = process.platform === "linux" && existsSync("/proc/self/fd");
 
 /** In the environment of every process that a launcher starts, and so of all that these start. */
 export const MARKER = "SESSIOND_PROCESS";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { alive, DAEMON, KEY, OTHER_KEY, outputOf, Stage, until } from "../../test/sandbox/stage.ts";
@@ -98,13 +98,42 @@ test(
     assert.equal(left, 2);
     assert.deepEqual(stage.processes.of(KEY), [running]);
     assert.deepEqual(stage.records, [`${running.id}.json`]);
-    const known = [...alive([running.id])];
-    assert.equal(known.length, 1);
+    assert.equal(alive([running.id]).length, 2); // the launcher waits as long as they live
     await running.kill();
     assert.deepEqual(alive([running.id]), []);
     assert.deepEqual(stage.records, []);
   },
 );
+
+/** Of a chain: each link begins the next one and ends at once. It ends by itself after some seconds, whatever happens. */
+const CHAIN = "echo >> links; [ $1 -ge 2000 ] || sh chain $(($1 + 1)) & exit 0";
+
+for (const isAlone of [true, false])
+  test(
+    `a chain of processes ${isAlone ? "" : "that began in the foreground "}is seen and ended, however short each of them lives`,
+    { skip },
+    async (test) => {
+      const stage = new Stage(test);
+      writeFileSync(join(stage.home, "chain"), CHAIN);
+      const links = (): number => statSync(join(stage.home, "links")).size;
+      for (let round = 0; round < 5; round += 1) {
+        rmSync(join(stage.home, "links"), { force: true });
+        const running = await stage.start(`sh chain 1; ${isAlone ? "exit 0" : "sleep 1000"}`);
+        outputOf(running);
+        await until(() => existsSync(join(stage.home, "links")));
+        if (isAlone) {
+          assert.ok((await running.ended).left > 0);
+          assert.deepEqual(stage.records, [`${running.id}.json`]);
+        }
+        await running.kill();
+        const before = links();
+        await stage.world.sleep(50, new AbortController().signal);
+        assert.equal(links(), before);
+        assert.ok(before < 2_000, "it ended by itself");
+        assert.deepEqual(stage.records, []);
+      }
+    },
+  );
 
 test("P2: what was left behind and ended by itself is forgotten", { skip }, async (test) => {
   const stage = new Stage(test);
@@ -128,7 +157,7 @@ test(
     await stage.processes.killAll(KEY);
     assert.deepEqual(alive([one.id, (await late).id]), []);
     assert.deepEqual(stage.processes.of(OTHER_KEY), [other]);
-    await stage.processes.killAll(null);
+    await stage.processes.killEverything();
     assert.deepEqual(alive([other.id, own.id]), []);
     assert.deepEqual(stage.records, []);
   },

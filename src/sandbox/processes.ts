@@ -8,20 +8,22 @@
 //
 // Invariants
 //   P1. What is executed has a record. A daemon that dies before the record is whole has executed nothing.
-//   P2. A record is removed only after a look in which nothing of its tree lived.
+//   P2. A record is removed only after a look in which nothing of its tree lived; and one that is no record, or of a boot before.
 //   P3. What a daemon left is ended by reapLeft() of the next; what a living one has is not touched.
 //   P4. With no process there is no timer and no work.
 
-import type { Readable, Writable } from "node:stream";
 import type { Log } from "../base/log.ts";
-import { alarm } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { SessionKey } from "../routing/key.ts";
-import { launch, type Launched } from "./launch.ts";
+import { groupLeft } from "./group.ts";
+import { launch } from "./launch.ts";
 import { currentBoot, HAS_PROC, seenOf, type Seen } from "./proc.ts";
 import { readRecord, recordIds, removeRecord, writeRecord, type ProcessRecord } from "./record.ts";
 import { Sampler } from "./sampler.ts";
-import { endTree, Looks, membersOf, type Tree } from "./tree.ts";
+import { Started, tellStuck, type Running } from "./started.ts";
+import { endTree, Looks, type Tree } from "./tree.ts";
+
+export type { Ended, Running } from "./started.ts";
 
 export interface Starting {
   /** Program and arguments, never a text for a shell. */
@@ -31,34 +33,14 @@ export interface Starting {
   readonly session: SessionKey | null; // null: of the gateway itself, such as a server of tools
 }
 
-export interface Ended {
-  readonly exitCode: number | null; // as shells tell it: 128 + n after signal n; null: it was killed together with its launcher
-  readonly signal: string | null; //   only then
-  readonly cpuMs: number;
-  readonly peakBytes: number; //       see sampler.ts for what it cannot see
-  readonly left: number; //            processes that it left behind, which live
-}
-
-export interface Running {
-  readonly id: string;
-  readonly pid: number;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  /** Never rejects. The program is gone and its output was read; or shortly after, when somebody else keeps the pipe open. */
-  readonly ended: Promise<Ended>;
-  /** The whole tree: SIGTERM, two seconds, SIGKILL. Resolves when nothing of it is left, or can be killed (that is logged). */
-  kill(): Promise<void>;
-}
-
 export interface ProcessesParts {
   readonly folder: string; // of the records
   readonly world: World;
   readonly log: Log;
 }
 
-/** How long an output without a word is waited for after the program is gone. */
-const SILENCE_MS = 200;
+/** Records of a dead daemon that are looked after at once: each reads files, of which there are not too many. */
+const REAPED_AT_ONCE = 16;
 
 /** What a program needs to know of its surroundings. Everything else stays here: keys of providers are in the environment. */
 const PASSED_ON = /^(?:PATH|HOME|LANG|LC_[A-Z]+|TERM|TMPDIR|USER|SHELL|TZ)$/;
@@ -94,18 +76,27 @@ export class Processes {
     return [...this.#trees].filter(([, whose]) => whose === session).map(([running]) => running);
   }
 
-  /** Null: all there are, the gateway's own too. Whoever calls this sees to it that nobody starts more. */
-  async killAll(session: SessionKey | null): Promise<void> {
+  /** What is of one session. Whoever calls this sees to it that nobody starts more. */
+  async killAll(session: SessionKey): Promise<void> {
     await Promise.all(this.#starting);
-    const all = [...this.#trees].filter(([, whose]) => session === null || whose === session);
-    await Promise.all(all.map(([running]) => running.kill()));
+    await killEach(this.of(session));
+  }
+
+  /** What is of sessions, and the gateway's own. Whoever calls this sees to it that nobody starts more. */
+  async killEverything(): Promise<void> {
+    await Promise.all(this.#starting);
+    await killEach([...this.#trees.keys()]);
   }
 
   /** P3. To be called once, before the first start. How many trees of a dead daemon were ended. */
   async reapLeft(): Promise<number> {
     const ids = await recordIds(this.#parts.folder);
-    const ends = await Promise.all(ids.map((id) => this.#reap(id)));
-    return ends.filter((ended) => ended).length;
+    let ended = 0;
+    const reapSome = async (): Promise<void> => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) if (await this.#reap(id)) ended += 1;
+    };
+    await Promise.all(Array.from({ length: REAPED_AT_ONCE }, reapSome));
+    return ended;
   }
 
   async #start(starting: Starting): Promise<Running> {
@@ -117,9 +108,8 @@ export class Processes {
     try {
       const startTicks = HAS_PROC ? ((await seenOf(pid))?.startTicks ?? 0) : 0;
       await writeRecord(folder, { id, pid, startTicks, session: starting.session, ...self }); // P1
-      const tree: Tree = { id, leader: pid, sinceTicks: startTicks, known: new Map([[pid, startTicks]]) };
       const gone = (running: Started): Promise<void> => this.#gone(running);
-      const started = new Started(launched, tree, { ...this.#parts, looks: this.#looks, gone });
+      const started = new Started(launched, { id, startTicks }, { ...this.#parts, looks: this.#looks, gone });
       this.#trees.set(started, starting.session);
       this.#sampler.add(started);
       launched.goOn();
@@ -144,37 +134,49 @@ export class Processes {
     await removeRecord(folder, id).catch((error: unknown) => log.warn({ id, err: error }, "a record stays"));
   }
 
-  /** True: something of it lived. */
+  /** True: something of it lived. Never rejects: what cannot be known now is for the next start. */
   async #reap(id: string): Promise<boolean> {
-    const { log, folder, world } = this.#parts;
-    const { bootId } = await this.#whoWeAre();
-    const record = await readRecord(folder, id).catch((error: unknown) => {
-      log.warn({ id, err: error }, "the record of a process cannot be read and is removed; nobody is killed");
-      return null;
-    });
-    if (record?.bootId === bootId && (await isAlive(record.owner))) return false;
+    const { log, folder } = this.#parts;
+    try {
+      const record = await readRecord(folder, id);
+      if (record === null) log.warn({ id }, "what is no record of a process is removed; nobody is killed");
+      return record === null ? await this.#remove(id).then(() => false) : await this.#reapTree(record);
+    } catch (error) {
+      log.error({ id, err: error }, "what a former daemon left is not known; its record stays");
+      return false;
+    }
+  }
+
+  async #reapTree({ id, pid, startTicks, bootId, session, owner }: ProcessRecord): Promise<boolean> {
+    const { log, world } = this.#parts;
+    const isOfThisBoot = bootId === (await this.#whoWeAre()).bootId;
+    if (isOfThisBoot && (await isAlive(owner))) return false;
     let found = 0;
     // A pid in a record proves nothing, so nobody is known: those are ended who carry the marker, and what is theirs.
-    if (HAS_PROC && record?.bootId === bootId) {
-      const tree: Tree = { id, leader: record.pid, sinceTicks: record.startTicks, known: new Map() };
+    if (HAS_PROC && isOfThisBoot) {
+      const tree: Tree = { id, group: groupLeft(pid), sinceTicks: startTicks, known: new Map() };
       const seen = (members: readonly Seen[]): void => void (found = Math.max(found, members.length));
       const isGone = await endTree({ looks: this.#looks, world, seen }, tree);
-      log.info({ id, session: record.session, processes: found }, "what a former daemon left was ended");
+      log.info({ id, session, processes: found }, "what a former daemon left was ended");
       if (!isGone) return tellStuck(log, id);
     }
     await this.#remove(id);
     return found > 0;
   }
 
+  /** Asked once. What could not be answered is asked again. */
   #whoWeAre(): Promise<Pick<ProcessRecord, "bootId" | "owner">> {
-    this.#self ??= Promise.all([currentBoot(), HAS_PROC ? seenOf(process.pid) : null]).then(
-      ([bootId, seen]) => ({
-        bootId,
-        owner: { pid: process.pid, startTicks: seen?.startTicks ?? 0 },
-      }),
-    );
+    this.#self ??= whoIs(process.pid).catch((error: unknown) => {
+      this.#self = null;
+      throw error;
+    });
     return this.#self;
   }
+}
+
+async function whoIs(pid: number): Promise<Pick<ProcessRecord, "bootId" | "owner">> {
+  const [bootId, seen] = await Promise.all([currentBoot(), HAS_PROC ? seenOf(pid) : null]);
+  return { bootId, owner: { pid, startTicks: seen?.startTicks ?? 0 } };
 }
 
 async function isAlive({ pid, startTicks }: ProcessRecord["owner"]): Promise<boolean> {
@@ -182,112 +184,9 @@ async function isAlive({ pid, startTicks }: ProcessRecord["owner"]): Promise<boo
   return seen !== null && !seen.isDead && seen.startTicks === startTicks;
 }
 
-function tellStuck(log: Log, id: string): true {
-  log.error({ id }, "processes cannot be killed; their record stays, and the next start tries again");
-  return true;
-}
-
-interface StartedParts extends ProcessesParts {
-  readonly looks: Looks;
-  readonly gone: (running: Started) => Promise<void>;
-}
-
-/** One tree, from its launcher's first word on. */
-class Started implements Running {
-  readonly id: string;
-  readonly pid: number;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  readonly ended: Promise<Ended>;
-  readonly tree: Tree;
-  readonly startedAtMs: number;
-  readonly #parts: StartedParts;
-  #cpuMs = 0; //      the most that was seen
-  #peakBytes = 0;
-  #hasEnded = false;
-  #killing: Promise<void> | null = null; // null: nobody asked for it
-
-  constructor(launched: Launched, tree: Tree, parts: StartedParts) {
-    this.id = tree.id;
-    this.pid = launched.pid;
-    this.stdin = launched.stdin;
-    this.stdout = launched.stdout;
-    this.stderr = launched.stderr;
-    this.tree = tree;
-    this.#parts = parts;
-    this.startedAtMs = parts.world.nowMs();
-    this.ended = this.#follow(launched);
-  }
-
-  /** Of the sampler. What the program left behind ends by itself some day, too. */
-  seen(members: readonly Seen[], bytes: number): void {
-    this.#peakBytes = Math.max(this.#peakBytes, bytes);
-    this.#noteCpu(members);
-    if (members.length === 0 && this.#hasEnded) void this.#left();
-  }
-
-  kill(): Promise<void> {
-    this.#killing ??= this.#kill();
-    return this.#killing;
-  }
-
-  async #kill(): Promise<void> {
-    const { looks, world, log } = this.#parts;
-    const seen = (members: readonly Seen[]): void => this.#noteCpu(members);
-    if (await endTree({ looks, world, seen }, this.tree)) await this.#parts.gone(this);
-    else tellStuck(log, this.id);
-  }
-
-  #noteCpu(members: readonly Seen[]): void {
-    this.#cpuMs = Math.max(this.#cpuMs, sumOf(members));
-  }
-
-  async #follow(launched: Launched): Promise<Ended> {
-    const report = await launched.reported;
-    const left = await this.#left(); // while the launcher waits, or after it was killed
-    launched.goOn();
-    const { exitCode, signal } = await launched.exited;
-    await this.#outputRead(launched);
-    this.#hasEnded = true;
-    const cpuMs = Math.max(this.#cpuMs, (report?.cpuMs ?? 0) + sumOf(left));
-    return {
-      exitCode: report?.exitCode ?? exitCode,
-      signal,
-      cpuMs,
-      peakBytes: this.#peakBytes,
-      left: left.length,
-    };
-  }
-
-  /** What lives of the tree besides its launcher. With nothing left the tree is over (P2). */
-  async #left(): Promise<readonly Seen[]> {
-    const { looks, log, gone } = this.#parts;
-    try {
-      const members = HAS_PROC ? membersOf(await looks.take(this.tree.sinceTicks), this.tree) : [];
-      const left = members.filter(({ pid }) => pid !== this.pid);
-      if (left.length === 0) await gone(this);
-      return left;
-    } catch (error) {
-      log.error({ id: this.id, err: error }, "what a process left behind is not known; its record stays");
-      return [];
-    }
-  }
-
-  /** An end that does not come because somebody else has the pipe is waited for only as long as words come out of it. */
-  async #outputRead({ closed, stdout, stderr }: Launched): Promise<void> {
-    const bytes = (): number =>
-      [stdout, stderr].reduce((sum, each) => sum + ((each as { bytesRead?: number }).bytesRead ?? 0), 0);
-    for (let [before, now] = [-1, bytes()]; before !== now; [before, now] = [now, bytes()]) {
-      const silence = Promise.withResolvers<false>();
-      const callOff = alarm(this.#parts.world, SILENCE_MS, () => silence.resolve(false));
-      const isClosed = await Promise.race([closed.then(() => true), silence.promise]);
-      callOff();
-      if (isClosed) return;
-    }
-  }
-}
-
-function sumOf(members: readonly Seen[]): number {
-  return members.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+/** All of them, also when one cannot be; then it rejects. */
+async function killEach(running: readonly Running[]): Promise<void> {
+  const ends = await Promise.allSettled(running.map((each) => each.kill()));
+  const failed = ends.find((each) => each.status === "rejected");
+  if (failed) throw failed.reason;
 }

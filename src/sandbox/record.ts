@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { count, is, mustFit, orNull, record, text, wholeFrom, type Check } from "../base/fits.ts";
 import { KEY_BYTES_MAX } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
+import { codeOf } from "./place.ts";
 
 export interface ProcessRecord {
   readonly id: string; //                 the file's name, and the marker
@@ -62,27 +63,35 @@ export async function recordIds(folder: string): Promise<string[]> {
   return ids.filter((id) => ID.test(id)).slice(0, RECORDS_MAX);
 }
 
-/** Throws when it cannot be read or is not of this shape: torn by a crash, before anything was executed; or a stranger's. */
-export async function readRecord(folder: string, id: string): Promise<ProcessRecord> {
-  // Neither through a link nor waiting for whoever writes into a pipe.
-  const file = await open(
-    pathOf(folder, id),
-    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-  );
+/**
+ * Null: it is none of ours. It was torn by a crash, before anything was executed; or a stranger put it there. Rejects
+ * when it cannot be read now: files have run out, or the disk failed.
+ */
+export async function readRecord(folder: string, id: string): Promise<ProcessRecord | null> {
+  const text = await textOf(pathOf(folder, id));
   try {
-    const { buffer, bytesRead } = await file.read(
-      Buffer.alloc(RECORD_BYTES_MAX + 1),
-      0,
-      RECORD_BYTES_MAX + 1,
-      0,
-    );
-    if (bytesRead > RECORD_BYTES_MAX) throw new Error(`it has more than ${RECORD_BYTES_MAX} bytes`);
-    const found = JSON.parse(buffer.toString("utf8", 0, bytesRead)) as ProcessRecord;
+    const found = JSON.parse(text ?? "") as ProcessRecord;
     mustFit("a record of a process", shape, found);
-    if (found.id !== id) throw new Error("it is the record of another process");
-    return found;
-  } finally {
-    await file.close();
+    return found.id === id ? found : null;
+  } catch {
+    return null; // What is wrong with it does not matter: nobody is killed for it.
+  }
+}
+
+/** What is at the place of a record but can be none: a link, a folder, a socket, or nothing any more. */
+const NO_RECORD = new Set(["ELOOP", "EISDIR", "ENXIO", "ENOENT"]);
+
+/** Null: there is no file, or more than a record. */
+async function textOf(path: string): Promise<string | null> {
+  try {
+    // Neither through a link nor waiting for whoever writes into a pipe.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const bytes = Buffer.alloc(RECORD_BYTES_MAX + 1);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    return bytesRead > RECORD_BYTES_MAX ? null : bytes.toString("utf8", 0, bytesRead);
+  } catch (error) {
+    if (NO_RECORD.has(codeOf(error) ?? "")) return null;
+    throw error;
   }
 }
 

@@ -1,7 +1,13 @@
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
-import { memoryOf, type Seen } from "./proc.ts";
+import { memoryOf, seenOf, type Seen } from "./proc.ts";
 import { membersOf, type Looks, type Tree } from "./tree.ts";
+
+interface SamplerParts {
+  readonly looks: Pick<Looks, "take">;
+  readonly world: World;
+  readonly log: Log;
+}
 
 /** A tree whose use is measured from time to time. */
 export interface Sampled {
@@ -18,22 +24,36 @@ const LOOKS_EVERY_MS = 1_000;
 const PAUSE_MS_MIN = 10;
 
 /**
+ * A tree of this age has most of the processes that it will have. From then on those are read that are known of it, and only
+ * now and then all there are: a server that does nothing for days costs next to nothing.
+ */
+const SETTLED_MS = 10_000;
+const WHOLE_LOOKS_EVERY_MS = 30_000;
+
+/** When a tree is looked at next; and from when on that has to be a look at all processes. */
+interface Due {
+  readonly atMs: number;
+  readonly wholeAtMs: number;
+}
+
+/**
  * Measures the memory of all trees, with one loop for all of them; with no tree there is no loop. Memory is the sum over a
  * tree's members of what they have in memory, shared pages counted by each; or, if that is more, the peak of one member.
- * What escapes: programs that begin and end between two looks, and peaks of several at once that no look saw.
+ * What escapes: programs that begin and end between two looks, peaks of several at once that no look saw, and for half a
+ * minute what a tree begins late.
  */
 export class Sampler {
-  readonly #parts: { readonly looks: Looks; readonly world: World; readonly log: Log };
-  readonly #due = new Map<Sampled, number>(); // when each is looked at next
+  readonly #parts: SamplerParts;
+  readonly #due = new Map<Sampled, Due>();
   #wake = new AbortController();
   #isRunning = false;
 
-  constructor(parts: { readonly looks: Looks; readonly world: World; readonly log: Log }) {
+  constructor(parts: SamplerParts) {
     this.#parts = parts;
   }
 
   add(tree: Sampled): void {
-    this.#due.set(tree, nextLookMs(tree, tree.startedAtMs));
+    this.#due.set(tree, { atMs: nextLookMs(tree, tree.startedAtMs), wholeAtMs: 0 });
     if (this.#isRunning) this.#wake.abort();
     else void this.#run();
   }
@@ -47,7 +67,7 @@ export class Sampler {
     this.#isRunning = true;
     for (let lookedAtMs = 0; this.#due.size > 0;) {
       const { world, log } = this.#parts;
-      const wakeAtMs = Math.max(Math.min(...this.#due.values()), lookedAtMs + PAUSE_MS_MIN);
+      const wakeAtMs = Math.max(this.#nextMs(), lookedAtMs + PAUSE_MS_MIN);
       const isDue = await this.#sleepUntil(wakeAtMs);
       if (!isDue || this.#due.size === 0) continue;
       await this.#look().catch((error: unknown) =>
@@ -68,19 +88,52 @@ export class Sampler {
     );
   }
 
-  /** Of every tree, also of those that are not due: the look is made anyway. */
+  #nextMs(): number {
+    return [...this.#due.values()].reduce(
+      (least, { atMs }) => Math.min(least, atMs),
+      Number.POSITIVE_INFINITY,
+    );
+  }
+
+  /** Of every tree when all processes are looked at; else of those that are due. */
   async #look(): Promise<void> {
+    const nowMs = this.#parts.world.nowMs();
+    const due = [...this.#due].filter(([, { atMs }]) => atMs <= nowMs);
+    // First of all, so that a look that fails is not tried again at once.
+    for (const [each, { wholeAtMs }] of due)
+      this.#due.set(each, { atMs: nextLookMs(each, nowMs), wholeAtMs });
+    if (due.some(([, { wholeAtMs }]) => wholeAtMs <= nowMs)) return await this.#lookAtAll();
+    for (const [each] of due) await this.#tell(each, await stillThere(each.tree));
+  }
+
+  async #lookAtAll(): Promise<void> {
     const { looks, world } = this.#parts;
     const look = await looks.take(Number.POSITIVE_INFINITY);
+    const nowMs = world.nowMs();
     // All at once: a look that is applied late would forget who was found since.
     const found = [...this.#due.keys()].map((each) => [each, membersOf(look, each.tree)] as const);
-    for (const [each, members] of found) {
-      const bytes = await bytesOf(members);
-      if (!this.#due.has(each)) continue; // It ended meanwhile.
-      each.seen(members, bytes);
-      this.#due.set(each, nextLookMs(each, world.nowMs()));
+    for (const [each] of found) {
+      const isSettled = nowMs - each.startedAtMs >= SETTLED_MS;
+      const wholeAtMs = isSettled ? nowMs + WHOLE_LOOKS_EVERY_MS : 0;
+      this.#due.set(each, { atMs: nextLookMs(each, nowMs), wholeAtMs });
     }
+    for (const [each, members] of found) await this.#tell(each, members);
   }
+
+  async #tell(each: Sampled, members: readonly Seen[]): Promise<void> {
+    const bytes = await bytesOf(members);
+    if (this.#due.has(each)) each.seen(members, bytes); // Else it ended meanwhile.
+  }
+}
+
+/** Those that are known of a tree, and live. Who is known is only changed by who looks at all. */
+async function stillThere({ known }: Tree): Promise<readonly Seen[]> {
+  const found: Seen[] = [];
+  for (const [pid, startTicks] of [...known]) {
+    const seen = await seenOf(pid);
+    if (seen?.startTicks === startTicks && !seen.isDead) found.push(seen);
+  }
+  return found;
 }
 
 function nextLookMs({ startedAtMs }: Sampled, nowMs: number): number {

@@ -7,20 +7,24 @@
 //
 // A process belongs to a tree when it carries the tree's marker in its environment, when it was seen in the tree before,
 // when its parent does, or when its session does: the launcher begins a session of its own, and sessions are left only by
-// beginning another. So one that forked twice, began a session and ignores SIGTERM is found. What is not found: a process that
-// cleared its environment, left its session and lost its parent, all before it was seen once. Only a sandbox holds that one.
+// beginning another. So one that forked twice, began a session and ignores SIGTERM is found; and, while the launcher is
+// there, also what forks and ends over and over in its group (group.ts). What is not found: a process that cleared its
+// environment, left its session and lost its parent, all before it was seen once; and what forks and ends over and over
+// after it left the group, or after the gateway died. Only a sandbox holds those.
 //
 // Invariants
-//   F1. Nobody is signalled who was not seen in the tree, and whose start is not the same right before the signal.
+//   F1. Nobody is signalled alone who was not seen in the tree, and whose start is not the same right before the signal.
 //   F2. Neither ourselves nor pid 1 are ever members, nor anyone older than the tree.
-//   F3. endTree() resolves true only after a look in which nothing of the tree lived.
+//   F3. endTree() resolves true only after a look, with the group stopped, in which nothing of the tree lived.
+//   F4. A look that fails is tried again for some seconds. If it cannot be had, the group is killed without one.
 
 import type { World } from "../base/world.ts";
+import { signal, type Group } from "./group.ts";
 import { everyPid, HAS_PROC, markerOf, seenOf, type Seen } from "./proc.ts";
 
 export interface Tree {
   readonly id: string; //         its marker
-  readonly leader: number; //     the launcher's pid, which is its group and session too
+  readonly group: Group; //       the launcher's
   readonly sinceTicks: number; // when it was started: nothing of it is older
   /** Members by pid, with their start. A tree that another process left has none: its marker must do. */
   readonly known: Map<number, number>;
@@ -48,6 +52,9 @@ const GRACE_LOOKS_MS = [10, 20, 40, 80, 150, 300, 400, 500, 500];
 const KILL_ROUNDS_MAX = 60;
 const KILL_PAUSE_MS = 5;
 const KILL_PAUSE_MS_MAX = 200;
+
+/** When a look that failed is tried again: files run out, and come back. */
+const AGAIN_MS = [10, 50, 200, 500, 1_000, 2_000];
 
 const NEVER = new AbortController().signal;
 
@@ -113,71 +120,94 @@ export function membersOf(look: Look, tree: Tree): readonly Seen[] {
   return [...found].filter(({ isDead }) => !isDead);
 }
 
-export interface EndingParts {
+export interface LookingParts {
   readonly looks: Looks;
   readonly world: World;
   /** Told of every look at the tree, so that what it used is known until its end. */
   readonly seen: (members: readonly Seen[]) => void;
 }
 
-/** SIGTERM, a grace, then SIGKILL until nothing is left. False: something cannot be killed. */
-export async function endTree(parts: EndingParts, tree: Tree): Promise<boolean> {
-  if (!HAS_PROC) return await endGroup(parts.world, tree.leader);
+/** SIGTERM, a grace, then SIGKILL until nothing is left. False: something cannot be killed. Rejects when it cannot be seen. */
+export async function endTree(parts: LookingParts, tree: Tree): Promise<boolean> {
+  if (!HAS_PROC) return await endGroup(parts.world, tree.group.leader.pid);
+  try {
+    return await endMembers(parts, tree);
+  } catch (error) {
+    tree.group.signal("SIGKILL"); // F4
+    throw error;
+  }
+}
+
+async function endMembers(parts: LookingParts, tree: Tree): Promise<boolean> {
   const { world } = parts;
-  let members = await living(parts, tree);
+  let members = await leftOf(parts, tree);
   if (members.length === 0) return true;
-  for (const member of members) await send(member, "SIGTERM");
+  await sendAll(parts, { tree, members, name: "SIGTERM" });
   for (let at = 0, waitedMs = 0; members.length > 0 && waitedMs < GRACE_MS; at += 1) {
     const pauseMs = GRACE_LOOKS_MS[at] ?? GRACE_MS;
     await world.sleep(pauseMs, NEVER);
     waitedMs += pauseMs;
-    members = await livingForSure(parts, tree);
+    members = await leftOf(parts, tree);
   }
   for (let round = 1; members.length > 0 && round <= KILL_ROUNDS_MAX; round += 1) {
-    await killAtOnce(members, tree);
+    await sendAll(parts, { tree, members, name: "SIGKILL" });
     await world.sleep(Math.min(KILL_PAUSE_MS * round, KILL_PAUSE_MS_MAX), NEVER);
-    members = await livingForSure(parts, tree);
+    members = await leftOf(parts, tree);
   }
   return members.length === 0; // F3
 }
 
-/** One that forks and ends while a look goes on is missed together with its child; the next look has the child. */
-async function livingForSure(parts: EndingParts, tree: Tree): Promise<readonly Seen[]> {
+/**
+ * What lives of it, without a launcher that only waits. One that forks and ends while a look goes on is missed together
+ * with its child; so none is believed only after a look at the stopped group, or, when there is no launcher, a second one.
+ */
+export async function leftOf(parts: LookingParts, tree: Tree): Promise<readonly Seen[]> {
   const members = await living(parts, tree);
-  return members.length > 0 ? members : await living(parts, tree);
+  return members.length > 0 ? members : await tree.group.stopped(() => living(parts, tree));
 }
 
-async function living(parts: EndingParts, tree: Tree): Promise<readonly Seen[]> {
-  const members = membersOf(await parts.looks.take(tree.sinceTicks), tree);
-  parts.seen(members);
-  return members;
+async function living({ looks, world, seen }: LookingParts, tree: Tree): Promise<readonly Seen[]> {
+  const members = membersOf(await patiently(world, () => looks.take(tree.sinceTicks)), tree);
+  seen(members);
+  const { leader } = tree.group;
+  return members.filter(({ pid }) => pid !== leader.pid || !leader.isWaiting());
 }
 
-/** The launcher's group first, in one stroke, so that none of it can fork meanwhile. */
-async function killAtOnce(members: readonly Seen[], tree: Tree): Promise<void> {
-  const inGroup = members.find(({ group, session }) => group === tree.leader && session === tree.leader);
+/** F4. */
+async function patiently<Value>(world: World, look: () => Promise<Value>): Promise<Value> {
+  for (const pauseMs of AGAIN_MS) {
+    try {
+      return await look();
+    } catch {
+      await world.sleep(pauseMs, NEVER);
+    }
+  }
+  return await look();
+}
+
+interface Sending {
+  readonly tree: Tree;
+  readonly members: readonly Seen[];
+  readonly name: NodeJS.Signals;
+}
+
+/** The launcher's group first, in one stroke, so that none of it can fork meanwhile; then who is not in it, one by one. */
+async function sendAll({ world }: LookingParts, { tree, members, name }: Sending): Promise<void> {
+  const { leader } = tree.group;
+  const isInGroup = ({ group, session }: Seen): boolean => group === leader.pid && session === leader.pid;
+  const isStillThere = (member: Seen): Promise<boolean> => patiently(world, () => isSame(member));
   // A group keeps its number while somebody is in it, and who is in this session came out of the launcher.
-  if (inGroup && (await isSame(inGroup))) signal(-tree.leader, "SIGKILL");
-  for (const member of members) await send(member, "SIGKILL");
+  const one = members.find(isInGroup);
+  const isSent =
+    tree.group.signal(name) || (one && (await isStillThere(one)) && signal(-leader.pid, name)) === true;
+  for (const member of isSent ? members.filter((each) => !isInGroup(each)) : members)
+    if (await isStillThere(member)) signal(member.pid, name);
 }
 
 /** F1. A process cannot be held by its number alone, so some microseconds are left in which it might be another's. */
-async function send(member: Seen, name: NodeJS.Signals): Promise<void> {
-  if (await isSame(member)) signal(member.pid, name);
-}
-
 async function isSame({ pid, startTicks }: Seen): Promise<boolean> {
   const now = await seenOf(pid);
   return now !== null && !now.isDead && now.startTicks === startTicks;
-}
-
-/** False: there is none any more, or it is not ours to signal (it changed its user). */
-function signal(to: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(to, name);
-  } catch {
-    return false; // Whether it matters is seen by the next look.
-  }
 }
 
 /** Where there is no /proc: the group only. Who left it is not found, and a number that was given again is not noticed. */

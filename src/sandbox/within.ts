@@ -18,12 +18,13 @@
 //
 // A hard link cannot be told from the file itself. Whoever made it could read that file.
 
-import { constants, existsSync } from "node:fs";
+import { constants } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath } from "node:fs/promises";
 import { resolve as absolute } from "node:path";
 import { shown } from "../base/fits.ts";
 import { Fault } from "../base/fault.ts";
 import { codeOf, noSuch, pathOf, shownIn, type Folder, type Place } from "./place.ts";
+import { HAS_PROC } from "./proc.ts";
 
 /** Characters of a path: what Linux takes. */
 export const PATH_CHARS_MAX = 4_096;
@@ -36,8 +37,6 @@ const FOLDERS_DEEP_MAX = 100;
 
 /** Times that a name is tried which is something else whenever it is looked at. */
 const TRIES_MAX = 8;
-
-const HAS_PROC = process.platform === "linux" && existsSync("/proc/self/fd");
 
 /** `make`: folders that are missing on the way are made. */
 export interface Going {

@@ -246,10 +246,19 @@ test("after a pause one call is tried at a time, and older calls prove nothing",
   assert.equal(provider.coolsForMs(1_000), 1_000);
   const tried = provider.out();
   assert.equal(provider.isOpen(2_000), false, "one at a time");
+  provider.works(older[0] ?? 0);
   provider.back(older.pop() ?? 0);
   assert.equal(provider.isOpen(2_000), false);
   provider.back(tried);
-  assert.ok(provider.isOpen(2_000) && !provider.isTried);
+  assert.ok(
+    provider.isOpen(2_000) && provider.isTried,
+    "it came back without an answer: that proves nothing",
+  );
+  const again = provider.out();
+  assert.equal(provider.isOpen(2_000), false);
+  provider.works(again);
+  assert.ok(provider.isOpen(2_000) && !provider.isTried, "others need not wait for the end of the answer");
+  provider.back(again);
   for (let n = 0; n < 4; n += 1) provider.out();
   assert.ok(provider.isFull && !provider.isOpen(2_000));
   provider.refused(null, 2_000, 0);

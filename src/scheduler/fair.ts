@@ -151,6 +151,11 @@ export class Fair {
     this.#reorder(ask.account, grant.class);
   }
 
+  /** The provider answers this one. */
+  works({ ask, round }: Grant): void {
+    this.provider(ask.asking.provider).works(round);
+  }
+
   provider(name: string): Provider {
     return this.#desk(name).provider;
   }

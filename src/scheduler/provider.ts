@@ -18,8 +18,9 @@ const JITTER = 0.25;
 /**
  * One provider: how many calls it takes at once, and the pauses it asked for. Pure: the time is an argument.
  *
- * After a pause it is *tried*: one call at a time, until one comes back and nothing was refused meanwhile. Calls that
- * were on their way before the pause prove nothing and are not waited for. A refusal counts once for each pause: those
+ * After a pause it is *tried*: one call at a time, until one is answered, or begins to be. One that comes back without an
+ * answer (it failed otherwise, or was given up) proves nothing, and neither do calls that were on their way before the
+ * pause; those are not waited for. A refusal counts once for each pause: those
  * that come in while it lasts, or from such older calls, make it longer at most, and never double the next one.
  */
 export class Provider {
@@ -68,12 +69,15 @@ export class Provider {
     return this.#round;
   }
 
-  /** The call is over. Unless it was refused (then a new round has begun), it ends the trial. */
+  /** A call is being answered: that ends the trial, unless the call is from before the pause. */
+  works(round: number): void {
+    if (round === this.#round) this.#refusals = 0;
+  }
+
+  /** The call is over. */
   back(round: number): void {
     this.#inFlight -= 1;
-    if (round !== this.#round) return;
-    this.#inFlightOfRound -= 1;
-    this.#refusals = 0;
+    if (round === this.#round) this.#inFlightOfRound -= 1;
   }
 
   /** It has too much to do. `chance` is in [0, 1); a null `retryAfterMs`: it did not say for how long. */

@@ -132,9 +132,34 @@ test("a pause ends by itself, then one call is tried, then all go", async () => 
   assert.ok(world.nowMs() - fromMs >= 5_000);
   assert.deepEqual(got.slice(2), ["a"]);
   assert.equal(world.step(), false, "and only one");
-  held.get("a")?.giveBack(7);
+  held.get("a")?.giveBack(null);
   await settle();
-  assert.deepEqual(got.slice(2), ["a", "b", "c"]);
+  assert.deepEqual(got.slice(2), ["a", "b"], "it came back without an answer");
+  held.get("b")?.works();
+  await settle();
+  assert.deepEqual(got.slice(2), ["a", "b", "c"], "while b is still being answered");
+});
+
+test("who does not wait for long pauses hears of one: before, and while it waits", async () => {
+  const { slots, got, held, ask } = setting({ slots: 1 });
+  ask("first");
+  await settle();
+  const never = new AbortController().signal;
+  const waiting = (): number => slots.load().waiting[asking("any").class];
+  const hasty = slots.takeSoon(asking("hasty"), never, 5_000);
+  const other = slots.takeSoon(asking("other", { provider: "other" }), never, 5_000);
+  ask("patient");
+  slots.throttled("any", 4_000); // with what chance adds it is no longer than it is waited for
+  await settle();
+  assert.equal(waiting(), 3);
+  slots.throttled("any", 60_000);
+  assert.equal(await hasty, null);
+  assert.equal(slots.why(asking("hasty").key), null);
+  assert.equal(await slots.takeSoon(asking("late"), never, 5_000), null);
+  assert.equal(waiting(), 2);
+  held.get("first")?.giveBack(1);
+  assert.notEqual(await other, null);
+  assert.deepEqual(got, ["first"], "the patient one waits");
 });
 
 test("an alarm moves with the pause, and there is none when nobody waits for it", async () => {

@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.ts";
 import { alarm } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Class } from "../mail/letter.ts";
@@ -11,6 +12,8 @@ export type { SlotSettings } from "./fair.ts";
 
 /** The right to one call. It is given back as soon as the call is over, whatever came of it. */
 export interface Slot {
+  /** The provider answers, or has begun to: after a pause, that is the sign that others may ask it again. */
+  works(): void;
   /** `spent` is what it cost; null: nobody knows, and the estimate stands. A second time nothing happens. */
   giveBack(spent: number | null): void;
 }
@@ -31,6 +34,13 @@ export interface ProviderLoad {
   readonly coolsForMs: number; //                           0: it can be asked
 }
 
+/** Who waits for a slot, and what is done when it comes, or when its provider has too long a pause. */
+interface Waiting {
+  readonly pauseMsMax: number;
+  readonly take: (grant: Grant) => void;
+  readonly pass: () => void;
+}
+
 /**
  * Calls in flight, at most so many; who is next is decided in fair.ts, and here are the promises and the clock. Slots are
  * taken for one step and given back after it, and nobody asks for a second one while holding one: so whoever waits gets
@@ -39,7 +49,7 @@ export interface ProviderLoad {
 export class Slots {
   readonly #world: World;
   readonly #fair: Fair;
-  readonly #waiting = new Map<Ask, (grant: Grant) => void>();
+  readonly #waiting = new Map<Ask, Waiting>();
   #alarm: { readonly atMs: number; readonly off: () => void } | null = null; // null: nobody waits for a pause to end
 
   constructor(world: World, settings: SlotSettings) {
@@ -52,20 +62,42 @@ export class Slots {
    * asker's, who gives it back.
    */
   async take(asking: Asking, signal: AbortSignal): Promise<Slot> {
+    const slot = await this.takeSoon(asking, signal, Infinity);
+    assert(slot !== null, "nobody's pause is longer than for ever");
+    return slot;
+  }
+
+  /** The same; but null when the provider has a pause of which more than so much is left, now or while it waits. */
+  async takeSoon(asking: Asking, signal: AbortSignal, pauseMsMax: number): Promise<Slot | null> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+    const { promise, resolve, reject } = Promise.withResolvers<Slot | null>();
     const ask = this.#fair.ask(asking);
-    const giveUp = (): void => {
+    const stop = (): void => {
+      signal.removeEventListener("abort", giveUp);
       this.#waiting.delete(ask);
+    };
+    const leave = (): void => {
+      stop();
       this.#fair.withdraw(ask);
+    };
+    const giveUp = (): void => {
+      leave();
       reject(signal.reason);
       this.#grant();
     };
     signal.addEventListener("abort", giveUp, { once: true });
-    this.#waiting.set(ask, (grant) => {
-      signal.removeEventListener("abort", giveUp);
-      resolve(this.#slot(grant));
+    this.#waiting.set(ask, {
+      pauseMsMax,
+      take: (grant) => {
+        stop();
+        resolve(this.#slot(grant));
+      },
+      pass: () => {
+        leave();
+        resolve(null);
+      },
     });
+    this.#passOver(asking.provider);
     this.#grant();
     return promise;
   }
@@ -85,6 +117,7 @@ export class Slots {
    */
   throttled(provider: string, retryAfterMs: number | null): void {
     this.#fair.provider(provider).refused(retryAfterMs, this.#world.nowMs(), this.#world.random());
+    this.#passOver(provider);
     this.#grant();
   }
 
@@ -125,16 +158,27 @@ export class Slots {
       this.#fair.settle(grant, spent);
       this.#grant();
     };
-    return { giveBack };
+    const works = (): void => {
+      if (!isHeld) return;
+      this.#fair.works(grant);
+      this.#grant();
+    };
+    return { works, giveBack };
+  }
+
+  /** Those who do not wait so long for a pause to end hear of it. */
+  #passOver(provider: string): void {
+    const leftMs = this.coolsForMs(provider);
+    if (leftMs === 0) return;
+    for (const [{ asking }, { pauseMsMax, pass }] of this.#waiting)
+      if (asking.provider === provider && pauseMsMax < leftMs) pass();
   }
 
   /** After everything that happens: whoever can go, goes. */
   #grant(): void {
     const nowMs = this.#world.nowMs();
     for (let grant = this.#fair.next(nowMs); grant !== null; grant = this.#fair.next(nowMs)) {
-      const take = this.#waiting.get(grant.ask);
-      this.#waiting.delete(grant.ask);
-      take?.(grant);
+      this.#waiting.get(grant.ask)?.take(grant);
     }
     this.#watch(nowMs);
   }

@@ -2,12 +2,12 @@
 //
 // Runs a command for a model. Nothing confines it: it can do what the gateway's user can, and its description says so.
 //
-//   Owns:      what a command's result looks like, how long it may take, and the slot that it holds meanwhile.
-//   Does not:  start or end processes by itself (sandbox/processes.ts), or decide which folders are inside.
+//   Owns:      what a command's result looks like, and how long it may take from its start on.
+//   Does not:  start or end processes by itself (sandbox/processes.ts), decide which folders are inside, or wait for a slot:
+//              whoever calls a tool that runs a program has one for it (turns/toolcalls.ts).
 //
 // Invariants
 //   E1. A call in the foreground returns or rejects only after nothing of its tree is left.
-//   E2. A slot is held while a process is waited for, and never longer.
 
 import { z } from "zod";
 import { alarm, unlessAborted } from "../base/waiting.ts";
@@ -16,16 +16,12 @@ import type { Agent } from "../config/config.ts";
 import { findProgram } from "../sandbox/launch.ts";
 import { Output } from "../sandbox/output.ts";
 import { plainEnv, type Ended, type Processes, type Starting } from "../sandbox/processes.ts";
-import type { Slots } from "../scheduler/slots.ts";
 import { Jobs, type Job } from "./background.ts";
 import { outcomeOf, processTool } from "./process.ts";
 import { tool, type Calling, type Result, type Tool } from "./tool.ts";
 
-export type ToolSlots = Pick<Slots, "take">;
-
 export interface ExecParts {
   readonly processes: Processes;
-  readonly slots: ToolSlots;
   readonly world: World;
   /** The folder that a path inside the agent's workspace means; rejects when it is not inside. Null: the workspace itself. */
   readonly folderOf: (agent: Agent, path: string | null) => Promise<string>;
@@ -84,6 +80,7 @@ export function execTools(parts: ExecParts): readonly Tool[] {
       "what should go on.",
     input,
     replay: "never",
+    process: true,
     run: async (asked, call) => {
       const { session, agent } = call;
       const cwd = await parts.folderOf(agent, asked.folder ?? null);
@@ -109,41 +106,24 @@ interface Asked {
   readonly starting: Starting;
 }
 
-/** E2. */
-async function withSlot<Value>(parts: ExecParts, call: Calling, work: () => Promise<Value>): Promise<Value> {
-  const { session, signal } = call;
-  const { key, root, settings } = session;
-  const asking = { key, root, class: call.class, nice: settings.nice, provider: "process" };
-  const slot = await parts.slots.take(asking, signal);
-  const sinceMs = parts.world.nowMs();
-  try {
-    signal.throwIfAborted();
-    return await work();
-  } finally {
-    slot.giveBack(parts.world.nowMs() - sinceMs);
-  }
-}
-
 async function inForeground(parts: ExecParts, { asked, call, starting }: Asked): Promise<Result> {
   const { world, processes } = parts;
-  const lastMs = world.nowMs() + call.agent.limits.toolSeconds * 1_000 - ENDING_MS;
-  return await withSlot(parts, call, async () => {
-    const sinceMs = world.nowMs();
-    const running = await processes.start(starting);
-    const output = new Output({ headChars: HEAD_CHARS_MAX, tailChars: TAIL_CHARS_MAX });
-    output.read(running.stdout);
-    output.read(running.stderr);
-    running.stdin.end(asked.input ?? "");
-    const askedMs = (asked.seconds ?? SECONDS_MAX) * 1_000;
-    const waitMs = Math.min(askedMs, Math.max(lastMs - sinceMs, 1_000));
-    const inTime = await unlessAborted(waited(world, waitMs, running.ended), call.signal).catch(() => null);
-    const tookMs = world.nowMs() - sinceMs;
-    if (inTime === null || inTime.left > 0) await running.kill(); // E1
-    call.signal.throwIfAborted();
-    const ended = inTime ?? (await waited(world, REST_MS, running.ended)) ?? STUCK;
-    await waited(world, REST_MS, output.isRead);
-    return resultOf(output.text(), ended, { tookMs, isLate: inTime === null });
-  });
+  call.signal.throwIfAborted();
+  const sinceMs = world.nowMs();
+  const running = await processes.start(starting);
+  const output = new Output({ headChars: HEAD_CHARS_MAX, tailChars: TAIL_CHARS_MAX });
+  output.read(running.stdout);
+  output.read(running.stderr);
+  running.stdin.end(asked.input ?? "");
+  const wholeMs = call.agent.limits.toolSeconds * 1_000 - ENDING_MS;
+  const waitMs = Math.min((asked.seconds ?? SECONDS_MAX) * 1_000, Math.max(wholeMs, 1_000));
+  const inTime = await unlessAborted(waited(world, waitMs, running.ended), call.signal).catch(() => null);
+  const tookMs = world.nowMs() - sinceMs;
+  if (inTime === null || inTime.left > 0) await running.kill(); // E1
+  call.signal.throwIfAborted();
+  const ended = inTime ?? (await waited(world, REST_MS, running.ended)) ?? STUCK;
+  await waited(world, REST_MS, output.isRead);
+  return resultOf(output.text(), ended, { tookMs, isLate: inTime === null });
 }
 
 /** Of one that not even SIGKILL ended: it hangs in the kernel. Who started it is not made to wait for that. */
@@ -184,13 +164,12 @@ function mebibytesOf(bytes: number): string {
 
 async function inBackground(parts: ExecParts, jobs: Jobs, { asked, call, starting }: Asked): Promise<Result> {
   const { world, processes } = parts;
-  return await withSlot(parts, call, async () => {
-    const job = await jobs.start(call.session.key, asked.command, () => processes.start(starting));
-    if (typeof job === "string") return { content: job, isError: true };
-    if (asked.input !== undefined) job.running.stdin.write(asked.input);
-    await waited(world, FIRST_WORDS_MS, unlessAborted(job.running.ended, call.signal));
-    return startedOf(job);
-  });
+  call.signal.throwIfAborted();
+  const job = await jobs.start(call.session.key, asked.command, () => processes.start(starting));
+  if (typeof job === "string") return { content: job, isError: true };
+  if (asked.input !== undefined) job.running.stdin.write(asked.input);
+  await waited(world, FIRST_WORDS_MS, unlessAborted(job.running.ended, call.signal));
+  return startedOf(job);
 }
 
 /** It is left running also when nobody waits for this result: the session has it in its list. */

@@ -23,6 +23,8 @@ export interface Tool<Input extends StandardSchemaV1 = StandardSchemaV1> {
    *   never   it may or may not have taken effect: the model is told so, and decides
    */
   readonly replay: "safe" | "never";
+  /** It runs a program, or a thread: it begins when there is a slot for one, and its time is counted from then on. */
+  readonly process?: true;
   run(input: StandardSchemaV1.InferOutput<Input>, call: Calling): Promise<Output>;
 }
 
@@ -65,6 +67,8 @@ export function formOf({ name, description, input, form }: Tool): ToolForm {
     const { jsonSchema } = input["~standard"] as Partial<StandardJSONSchemaV1.Props>;
     if (jsonSchema === undefined) throw new Error("its schema cannot tell JSON Schema; give it as `form`");
     const { $schema: _dialect, ...told } = jsonSchema.input({ target: "draft-2020-12" });
+    if (told["type"] !== "object")
+      throw new Error("its schema is not one of an object, which is all that models fill in");
     forms.set(input, (shape = told));
   }
   return { name, description, input: shape };

@@ -1,30 +1,18 @@
-// One step's question to the model: what it is shown, the slot it needs, and whom to ask when the first cannot be.
+// One model is asked: with a slot, again when it was busy, and whatever it does, an answer comes back.
 
 import { unlessAborted } from "../base/waiting.ts";
-import { assemble, withPictures } from "../context/assemble.ts";
-import {
-  FAILOVER_PATIENCE_MS,
-  FAILURE_CHARS_MAX,
-  MODEL_RETRY_MS,
-  MODEL_TRIES_BEFORE_FAILOVER,
-  MODEL_TRIES_MAX,
-} from "../limits.ts";
+import { FAILURE_CHARS_MAX, MODEL_RETRY_MS } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
 import type { Answer, Model, Request } from "../models/model.ts";
-import { MARKER_NOTE } from "../routing/envelope.ts";
-import { describeKey } from "../routing/key.ts";
+import type { Slot } from "../scheduler/slots.ts";
 import type { Held } from "../sessions/held.ts";
-import { formOf, type Tool } from "../tools/tool.ts";
 import type { Block, MessageUsage } from "../transcript/entry.ts";
-import type { PassedOver, Voice } from "./spoken.ts";
 import type { TurnParts } from "./parts.ts";
+import type { Voice } from "./spoken.ts";
 
+/** What a step wants to know, whoever is asked. */
 export interface Question {
-  /** Who is asked: the first, or in this order the others, when the ones before cannot be reached. At least one. */
-  readonly voices: readonly Voice[];
   readonly held: Held;
-  readonly persona: Promise<string>; // what the agent's files said when the turn began
-  readonly tools: Promise<readonly Tool[]>;
   readonly turn: string;
   readonly step: number;
   /** Of all who wait for the session now. */
@@ -33,100 +21,69 @@ export interface Question {
   readonly signal: AbortSignal;
 }
 
-export interface Asked {
-  readonly answer: Answer;
-  readonly modelMs: number; // of all tries together
-  readonly voice: Voice; //    who answered, or failed last
-  readonly passedOver: readonly PassedOver[]; // those before it, and why
+/** How long one model is waited for: less when there is another. */
+export interface Patience {
+  readonly triesMax: number;
+  readonly pauseMsMax: number; // of its provider
 }
 
 /** Who is being asked, and the words of the try that counts: for whoever stops it in the middle. */
 export interface Speaking {
   voice: Voice;
   words: string[];
+  trouble: string | null; // what the try before came to; null: none has failed in this step
 }
 
-/**
- * Every step asks the first again: a fallback is for one step. A failure that another model would meet too (the context
- * is too large, or what we ask for is wrong) is nobody's to fall back on.
- */
-export async function askModel(parts: TurnParts, question: Question, speaking: Speaking): Promise<Asked> {
-  const passedOver: PassedOver[] = [];
-  const request = onlyOnce(() => requestOf(parts, question));
-  let modelMs = 0;
-  for (const [at, voice] of question.voices.entries()) {
-    const { id, provider } = voice.model;
-    const isLast = at === question.voices.length - 1;
-    const coolsForMs = parts.slots.coolsForMs(provider);
-    if (!isLast && coolsForMs > HASTY.pauseMsMax) {
-      const why = `${provider} asked for a pause, of which ${Math.ceil(coolsForMs / 1_000)} s are left`;
-      passedOver.push({ model: id, why });
-      continue;
-    }
-    speaking.voice = voice;
-    const asked = await askVoice(parts, { ...question, request, ...(isLast ? PATIENT : HASTY) }, speaking);
-    modelMs += asked.modelMs;
-    const { answer } = asked;
-    const isOther = answer.kind === "failed" && (answer.why === "retry" || answer.why === "auth");
-    if (isLast || !isOther) return { answer: withStory(answer, passedOver), modelMs, voice, passedOver };
-    passedOver.push({ model: id, why: answer.message });
-  }
-  throw new Error("nobody to ask");
-}
-
-/** Of a step that failed whole: whom it asked before. */
-function withStory(answer: Answer, passedOver: readonly PassedOver[]): Answer {
-  if (answer.kind === "reply" || passedOver.length === 0) return answer;
-  const before = passedOver.map(({ model, why }) => `${model}: ${why}`).join("; ");
-  return bounded({ ...answer, message: `${answer.message} (before it, ${before})` });
-}
-
+/** `request` is made when there is a slot, and once. */
 interface OneVoice extends Question, Patience {
   readonly request: () => Promise<Request>;
 }
 
-/** How long one model is waited for: less when there is another. */
-interface Patience {
-  readonly triesMax: number;
-  readonly pauseMsMax: number; // of its provider
-}
-
-const PATIENT: Patience = { triesMax: MODEL_TRIES_MAX, pauseMsMax: Infinity };
-const HASTY: Patience = { triesMax: MODEL_TRIES_BEFORE_FAILOVER, pauseMsMax: FAILOVER_PATIENCE_MS };
-
 /**
  * The context is put together when there is a slot: what waits for one is small. Between tries the slot is somebody
  * else's. A provider that asks for a pause gets it from everybody: the slots see to that, and there is no need to sleep.
+ * Null: it was not asked, because its provider has a longer pause than is waited for.
  */
-async function askVoice(
+export async function askVoice(
   parts: TurnParts,
   question: OneVoice,
   speaking: Speaking,
-): Promise<{ readonly answer: Answer; readonly modelMs: number }> {
-  const { held, signal } = question;
+): Promise<{ readonly answer: Answer | null; readonly modelMs: number }> {
+  const { held, signal, pauseMsMax } = question;
   const { key, root, settings } = held.row;
   const { provider } = speaking.voice.model;
   let modelMs = 0;
+  let answer: Answer | null = null;
   for (let tries = 1; ; tries += 1) {
     const asking = { key, root, class: question.class(), nice: settings.nice, provider };
-    const slot = await parts.slots.take(asking, signal);
-    let answer: Answer | null = null;
+    const slot = await parts.slots.takeSoon(asking, signal, pauseMsMax);
+    if (slot === null) return { answer, modelMs };
+    answer = null;
     try {
       const request = await question.request();
-      speaking.words.length = 0;
       const fromMs = parts.world.nowMs();
-      answer = await askOnce(parts, question, request, speaking);
+      answer = await askOnce(parts, { ...question, request, slot }, speaking);
       modelMs += parts.world.nowMs() - fromMs;
       if (answer.kind === "failed" && answer.throttled) parts.slots.throttled(provider, answer.retryAfterMs);
     } finally {
       slot.giveBack(answer?.kind === "reply" ? spentOn(answer.usage) : null);
     }
-    if (answer.kind === "reply" || answer.why !== "retry" || tries >= question.triesMax)
-      return { answer, modelMs };
-    if (parts.slots.coolsForMs(provider) > question.pauseMsMax) return { answer, modelMs };
-    if (!answer.throttled)
-      await parts.world.sleep(answer.retryAfterMs ?? MODEL_RETRY_MS * 2 ** (tries - 1), signal);
+    if (answer.kind === "reply") return { answer, modelMs };
+    speaking.words.length = 0; // What it had said is not an answer, nor the beginning of one.
+    speaking.trouble = `${speaking.voice.model.id} failed: ${answer.message}`;
+    const { why, message } = answer;
+    parts.log.info({ key, model: speaking.voice.model.id, why, message, tries }, "a model gave no answer");
+    if (why !== "retry" || tries >= question.triesMax) return { answer: counted(answer, tries), modelMs };
+    if (answer.throttled) continue;
+    const againMs = answer.retryAfterMs ?? MODEL_RETRY_MS * 2 ** (tries - 1);
+    if (againMs > pauseMsMax) return { answer, modelMs };
+    await parts.world.sleep(againMs, signal);
   }
+}
+
+function counted(answer: Answer, tries: number): Answer {
+  if (answer.kind === "reply" || tries === 1) return answer;
+  return bounded({ ...answer, message: `${answer.message} (it was asked ${tries} times)` });
 }
 
 /** What a call is charged in the scheduler: tokens, of which those that the provider remembered cost it a tenth. */
@@ -134,19 +91,25 @@ function spentOn({ input, output, cacheRead, cacheWrite }: MessageUsage): number
   return input + output + cacheWrite + cacheRead / 10;
 }
 
+/** Once it speaks, or says what is wrong with the question, it works; when it is busy or silent, nobody knows. */
 async function askOnce(
   { bus }: TurnParts,
-  { held: { key }, turn, step, signal }: Question,
-  request: Request,
+  question: Question & { readonly request: Request; readonly slot: Slot },
   { voice: { model }, words }: Speaking,
 ): Promise<Answer> {
+  const { held, turn, step, signal, request, slot } = question;
+  const { key } = held;
+  let hasSpoken = false;
   const show: Parameters<Model["ask"]>[1] = ({ kind, text }) => {
+    if (!hasSpoken) slot.works();
+    hasSpoken = true;
     if (kind === "text") words.push(text);
     if (!bus.isQuiet(key)) bus.tell({ type: "delta", key, turn, step, kind, text });
   };
   try {
     const answer = await unlessAborted(model.ask(request, show), signal);
     if (!isWellFormed(answer)) throw new Error("it gave something that is no answer");
+    if (answer.kind === "reply" || answer.why !== "retry") slot.works();
     return bounded(answer);
   } catch (error) {
     signal.throwIfAborted();
@@ -184,36 +147,7 @@ function isBlock(block: Partial<Block> | null): boolean {
 }
 
 /** What a provider says about a failure can be a page of HTML. */
-function bounded(answer: Answer): Answer {
+export function bounded(answer: Answer): Answer {
   if (answer.kind === "reply") return answer;
   return { ...answer, message: answer.message.slice(0, FAILURE_CHARS_MAX).toWellFormed() };
-}
-
-function onlyOnce<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | null = null;
-  return () => (made ??= make());
-}
-
-async function requestOf(parts: TurnParts, question: Question): Promise<Request> {
-  const { held, signal, voices } = question;
-  const { chatType } = describeKey(held.key);
-  const isShared = chatType !== null && chatType !== "direct";
-  const [persona, tools, entries] = await Promise.all([question.persona, question.tools, held.entries()]);
-  const messages = await withPictures(assemble(entries, isShared), async ({ sha256, bytes }) =>
-    parts.store.readBlob(sha256, { from: 0, bytes }),
-  );
-  return {
-    system: systemOf(persona, held),
-    messages,
-    tools: tools.map(formOf),
-    thinking: voices[0]?.thinking ?? "off",
-    cacheKey: held.row.transcript.id,
-    signal,
-  };
-}
-
-/** Byte for byte the same from step to step while nothing in it changes: providers charge less for what they have seen. */
-function systemOf(persona: string, held: Held): string {
-  const about = `You are the agent ${held.row.agent} in the session ${held.key}. ${MARKER_NOTE}`;
-  return persona === "" ? about : `${persona}\n\n${about}`;
 }

@@ -17,12 +17,15 @@ export interface TurnParts {
   readonly bus: Bus;
   readonly log: Log;
   readonly store: Pick<Store, "putBlob" | "readBlob" | "session">;
-  readonly slots: Pick<Slots, "take" | "raise" | "throttled" | "coolsForMs">;
+  readonly slots: Pick<Slots, "takeSoon" | "throttled" | "coolsForMs">; // model calls
+  readonly processSlots: Pick<Slots, "take">; //                       programs of tools
   readonly catalog: Catalog;
   readonly prompts: Prompts;
   readonly answers: Answers;
   readonly tools: Pick<Toolbox, "of">;
   readonly session: SessionConfig;
+  /** Takes out the keys that the configuration names. */
+  readonly clean: (text: string) => string;
   readonly channels: ReadonlySet<string>; // doors that answers can go through
 }
 

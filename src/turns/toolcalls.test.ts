@@ -2,111 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
 import { z } from "zod";
-import { SimulatedWorld } from "../base/world.ts";
-import type { Agent } from "../config/config.ts";
-import { Bus } from "../events/bus.ts";
-import { RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
-import { DEFAULT_AGENT, mainKey, namedKey } from "../routing/key.ts";
-import { Held } from "../sessions/held.ts";
-import { Corner } from "../store/contract/corner.ts";
-import { MemoryStore } from "../store/memory.ts";
+import { calls, Step, textIn, tool } from "../../test/fixtures/step.ts";
+import { TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
+import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
 import type { Change } from "../store/store.ts";
-import type { Calling, Tool } from "../tools/tool.ts";
-import type { Message } from "../transcript/entry.ts";
 import { settleLeft } from "./left.ts";
 import { Stopped } from "./stop.ts";
-import { runCalls, type CallParts } from "./toolcalls.ts";
-import type { ToolCall } from "./where.ts";
-
-type ResultMessage = Extract<Message, { role: "toolResult" }>;
-
-const AGENT: Agent = {
-  id: DEFAULT_AGENT,
-  model: "test/test",
-  failover: [],
-  workspace: "/tmp",
-  thinking: "off",
-  verbose: "off",
-  queueMode: null,
-  tools: { allow: null, deny: [], exec: false, visibility: "tree" },
-  limits: { stepsPerTurn: 10, turnSeconds: 3_600, toolSeconds: 60 },
-};
-
-/** A tool as hostile as one likes: JavaScript does not check what it returns. */
-function tool(name: string, run: (calling: Calling) => unknown, more: Partial<Tool> = {}): Tool {
-  return {
-    name,
-    description: name,
-    input: z.object({}).loose(),
-    replay: "never",
-    run: (_input, calling) => run(calling) as ReturnType<Tool["run"]>,
-    ...more,
-  };
-}
-
-function calls(...names: readonly string[]): ToolCall[] {
-  return names.map((name, at) => ({ type: "toolCall", id: `c${at}`, name, arguments: {} }));
-}
-
-/** A session in which tools run. */
-class Step {
-  readonly world = new SimulatedWorld(1);
-  readonly at: Corner;
-  readonly stop = new AbortController();
-  readonly leaving = new AbortController();
-  readonly key = mainKey(DEFAULT_AGENT);
-  isSteered = false;
-  #held: Held | null = null;
-
-  constructor() {
-    const nothing = async (): Promise<void> => {};
-    const store = new MemoryStore(this.world);
-    this.at = new Corner({ store, world: this.world, reopen: nothing, sweep: nothing, close: nothing });
-  }
-
-  async parts(...tools: readonly Tool[]): Promise<CallParts> {
-    const { at, world } = this;
-    const { store } = at;
-    if (this.#held === null) {
-      await at.open("main", { key: this.key });
-      const commit = (changes: readonly Change[]) => store.commit(changes);
-      const row = await at.row(this.key);
-      this.#held = new Held({ store, commit, bus: new Bus(), world }, { key: this.key, fence: 0 }, row);
-    }
-    return {
-      world,
-      held: this.#held,
-      agent: AGENT,
-      class: "interactive",
-      tools,
-      putBlob: (bytes) => store.putBlob(bytes),
-      stop: this.stop.signal,
-      leaving: this.leaving.signal,
-      isSteered: () => this.isSteered,
-      told: () => [],
-    };
-  }
-
-  async results(): Promise<ResultMessage[]> {
-    return (await this.at.entries(this.key, { since: 0 })).flatMap((entry) =>
-      entry.type === "message" && entry.message.role === "toolResult" ? [entry.message] : [],
-    );
-  }
-
-  /** Of one call: there is one result, and it fits an entry. */
-  async result(...tools: readonly Tool[]): Promise<ResultMessage> {
-    await runCalls(await this.parts(...tools), 1, calls(tools[0]?.name ?? "unknown"));
-    const [only, ...others] = await this.results();
-    assert.ok(only && others.length === 0);
-    assert.equal(only.toolCallId, "c0");
-    assert.ok(JSON.stringify(only).length < 4 * RESULT_BYTES_MAX + 4_096, "what is long is in a blob");
-    return only;
-  }
-}
-
-function textIn(result: ResultMessage | undefined): string {
-  return (result?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-}
+import { runCalls } from "./toolcalls.ts";
 
 const circular: unknown[] = [];
 circular.push(circular);
@@ -360,4 +262,13 @@ test("of calls that a dead process left, only those that are safe run again, wit
   const results = new Map((await step.results()).map((result) => [result.toolCallId, result]));
   assert.equal(textIn(results.get("c0")), "ran");
   for (const id of ["c1", "c2"]) assert.match(textIn(results.get(id)), /may or may not have taken effect/);
+});
+
+test("a key of the configuration that a tool returns is not written down, wherever it stands", async () => {
+  const blocks = [{ type: "text", text: "one sk-secret" }];
+  const told = await new Step().result(
+    tool("t", () => ({ content: blocks, details: { deep: ["sk-secret", { more: "x sk-secret y" }] } })),
+  );
+  assert.equal(textIn(told), "one [secret]");
+  assert.deepEqual(told.details, { deep: ["[secret]", { more: "x [secret] y" }] });
 });

@@ -15,8 +15,9 @@ import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
-import { RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
+import { PROGRAM_ENDING_MS, RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
+import type { Slot, Slots } from "../scheduler/slots.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Usage } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
@@ -33,9 +34,14 @@ export interface CallParts {
   readonly world: World;
   readonly held: Held;
   readonly agent: Agent;
-  readonly class: Class; // of the turn: what its tools start is no more urgent
+  /** Of all who wait for the session now: what its tools start is no more urgent. */
+  readonly class: () => Class;
+  /** For tools that run programs. */
+  readonly processSlots: Pick<Slots, "take">;
   readonly tools: readonly Tool[];
   readonly putBlob: PutBlob;
+  /** Takes out the keys that the configuration names: a transcript keeps what happened, but not those. */
+  readonly clean: (text: string) => string;
   /** Aborted with a Stopped: running tools are given up, others are not begun. */
   readonly stop: AbortSignal;
   /** Aborted with a Stopped: nothing is begun, what runs is waited for. */
@@ -61,12 +67,32 @@ export async function runCalls(parts: CallParts, seq: number, calls: readonly To
 }
 
 async function settle(parts: CallParts, call: ToolCall, name: string): Promise<void> {
-  const skipped = whyNot(parts);
-  const result = skipped === null ? await outcomeOf(parts, call, name) : refusal(skipped);
-  const { cpuMs, peakBytes } = result.used ?? { cpuMs: 0, peakBytes: 0 };
-  const charge = { toolCalls: skipped === null ? 1 : 0, toolCpuMs: cpuMs, toolPeakBytes: peakBytes };
-  throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
-  await writeResult(parts, call, result, charge);
+  const tool = parts.tools.find((each) => each.name === call.name);
+  const slot = tool?.process === true ? await processSlot(parts) : null;
+  if (slot === null && parts.leaving.aborted) return; // It has not begun: whoever goes on begins it.
+  const fromMs = parts.world.nowMs();
+  try {
+    const skipped = whyNot(parts);
+    const result = skipped === null ? await outcomeOf(parts, { call, name, tool }) : refusal(skipped);
+    const { cpuMs, peakBytes } = result.used ?? { cpuMs: 0, peakBytes: 0 };
+    const charge = { toolCalls: skipped === null ? 1 : 0, toolCpuMs: cpuMs, toolPeakBytes: peakBytes };
+    throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
+    await writeResult(parts, call, result, charge);
+  } finally {
+    slot?.giveBack(parts.world.nowMs() - fromMs);
+  }
+}
+
+/** Null: the turn stopped, or the gateway did, while it waited; so it is not begun (T3). */
+async function processSlot({ held, stop, leaving, ...parts }: CallParts): Promise<Slot | null> {
+  const { key, root, settings } = held.row;
+  const asking = { key, root, class: parts.class(), nice: settings.nice, provider: "programs" };
+  try {
+    return await parts.processSlots.take(asking, AbortSignal.any([stop, leaving]));
+  } catch (error) {
+    if (!stop.aborted && !leaving.aborted) throw error;
+    return null;
+  }
 }
 
 function throwIfLeaving(stop: AbortSignal): void {
@@ -80,8 +106,13 @@ function whyNot({ stop, isSteered }: CallParts): string | null {
   return isSteered() ? "It was not run: a new message came in. Read it first." : null;
 }
 
-async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promise<Result> {
-  const tool = parts.tools.find((each) => each.name === call.name);
+interface Beginning {
+  readonly call: ToolCall;
+  readonly name: string;
+  readonly tool: Tool | undefined; // undefined: there is none of that name
+}
+
+async function outcomeOf(parts: CallParts, { call, name, tool }: Beginning): Promise<Result> {
   if (!tool) {
     const names = parts.tools.map((each) => each.name).join(", ");
     return refusal(
@@ -90,7 +121,8 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
   }
   const { toolSeconds } = parts.agent.limits;
   const late = new AbortController();
-  const callOff = alarm(parts.world, toolSeconds * 1_000, () =>
+  const limitMs = toolSeconds * 1_000 + (tool.process === true ? PROGRAM_ENDING_MS : 0);
+  const callOff = alarm(parts.world, limitMs, () =>
     late.abort(new Error(`it took longer than ${toolSeconds} s`)),
   );
   const signal = AbortSignal.any([parts.stop, late.signal]);
@@ -107,7 +139,7 @@ async function outcomeOf(parts: CallParts, call: ToolCall, name: string): Promis
     const calling: Calling = {
       session,
       agent: parts.agent,
-      class: parts.class,
+      class: parts.class(),
       cause: `cause:call:${name}`,
       signal,
     };
@@ -172,17 +204,27 @@ const REFUSALS = new Set([
 ]);
 
 async function messageOf(parts: CallParts, call: ToolCall, result: Result): Promise<ResultMessage> {
-  const content = typeof result.content === "string" ? [textBlock(result.content)] : [...result.content];
+  const blocks = typeof result.content === "string" ? [textBlock(result.content)] : result.content;
+  const content = blocks.map((block) =>
+    block.type === "text" ? { ...block, text: parts.clean(block.text) } : block,
+  );
   const message: ResultMessage = {
     role: "toolResult",
     toolCallId: call.id,
     toolName: call.name,
     content,
     isError: result.isError === true,
-    ...(result.details === undefined ? {} : { details: result.details }),
+    ...(result.details === undefined ? {} : { details: cleaned(result.details, parts.clean) }),
     timestamp: parts.world.nowMs(),
   };
   return (await spillMessage(message, parts.putBlob)) as ResultMessage;
+}
+
+/** In whatever shape it has: a key that is looked for in JSON is found, and leaves JSON behind. */
+function cleaned(details: unknown, clean: CallParts["clean"]): unknown {
+  const json = jsonOf(details);
+  const without = clean(json);
+  return without === json ? details : JSON.parse(without);
 }
 
 function refusal(text: string): Result {
@@ -254,7 +296,8 @@ function textBlock(text: string): Block {
 
 /** Of anything that was thrown, shortly. */
 function wordsOf(error: unknown): string {
-  if (error instanceof Fault) return `${error.message} (${error.code}: ${error.todo})`;
+  if (error instanceof Fault)
+    return error.code === "bad_input" ? error.message : `${error.message} (${error.code}: ${error.todo})`;
   const text = textOf(error);
   return text.length > 2_000 ? `${text.slice(0, 2_000)} …` : text || "without a reason";
 }

@@ -15,21 +15,21 @@
 //   U5. A slot is held while a model is asked, and at no other time.
 
 import { Fault } from "../base/fault.ts";
-import { alarm } from "../base/waiting.ts";
+import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { LEAVE_GRACE_MS, RESUMES_MAX } from "../limits.ts";
 import { steering } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
 import { highest } from "../mail/urgency.ts";
-import type { Answer, Thinking } from "../models/model.ts";
+import type { Answer } from "../models/model.ts";
 import { isSubagent } from "../routing/key.ts";
 import type { Held, Writing } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
-import { askModel, type Asked, type Question, type Speaking } from "./ask.ts";
+import type { Speaking } from "./ask.ts";
 import { failureWords, stateAfter, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
 import { answeredTo, entriesOf, rerouting } from "./letters.ts";
@@ -38,6 +38,7 @@ import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { Stopped, type Stop } from "./stop.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
+import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
 import type { OpenTurn, TurnEnded, TurnStarted, Unsettled } from "./where.ts";
 
 type Reply = Extract<Answer, { kind: "reply" }>;
@@ -65,6 +66,7 @@ export class Turn {
   #left: Unsettled | null;
   /** What the model has said of the answer that it is giving; null: it is not being asked. */
   #speaking: Speaking | null = null;
+  #calling: readonly string[] = []; // names of tools that run, or are about to
 
   /** `open`: the turn that is gone on with; null: a new one. */
   constructor(parts: TurnParts, { held, mailbox, agent }: Place, open: OpenTurn | null) {
@@ -102,6 +104,14 @@ export class Turn {
   /** There is something to be delivered. */
   get hasSent(): boolean {
     return this.#replies.hasSent;
+  }
+
+  /** In words, for people. */
+  get doing(): string {
+    if (this.#speaking !== null) return this.#speaking.trouble ?? `asks ${this.#speaking.voice.model.id}`;
+    return this.#calling.length === 0
+      ? "writes down what happened"
+      : `runs ${[...new Set(this.#calling)].join(", ")}`;
   }
 
   /** It has taken this letter, or is about to. */
@@ -171,11 +181,16 @@ export class Turn {
     if (urgent.length > 0) await this.#take(urgent, []);
     const { answer, ...how } = await this.#ask();
     if (answer.kind === "reply") return await this.#hear(answer, how);
-    const { voice, modelMs } = how;
+    const { voice, modelMs, passedOver } = how;
     await this.#end({
       outcome: answer.why === "overflow" ? "overflow" : "failed",
       reason: answer.message,
-      entries: await this.#spoken(voice, { content: [], stopReason: "error", errorMessage: answer.message }),
+      entries: await this.#spoken(voice, {
+        content: [],
+        stopReason: "error",
+        errorMessage: answer.message,
+        passedOver,
+      }),
       charge: { modelMs },
       words: failureWords(answer.message),
     });
@@ -211,32 +226,20 @@ export class Turn {
     this.#mailbox.remove(ids);
   }
 
-  /** By the settings of the session, or else of its agent; then whom to fall back on. bad_input: there is no such model. */
-  #voicesNow(): readonly [Voice, ...Voice[]] {
-    const { model, thinking } = this.#inForce();
-    const voice = (name: string): Voice => ({
-      model: this.#parts.catalog.find(name),
-      thinking: thinking as Thinking,
-    });
-    const first = voice(model);
-    const others = this.#agent.failover.map(voice).filter(({ model: { id } }) => id !== first.model.id);
-    return [first, ...others];
-  }
-
   async #ask(): Promise<Asked> {
-    const voices = this.#voicesNow();
-    this.#speaking = { voice: voices[0], words: [] };
-    const question: Question = {
+    const voices = voicesOf(this.#parts.catalog, this.#agent, this.#inForce());
+    this.#speaking = { voice: voices[0], words: [], trouble: null };
+    const step: Step = {
       voices,
       held: this.#held,
       persona: this.#persona,
       tools: this.#tools,
       turn: this.#id,
       step: this.#steps + 1,
-      class: () => highest([{ class: this.#class }, ...this.#mailbox.known]),
+      class: () => this.#urgency(),
       signal: this.#either,
     };
-    const asked = await askModel(this.#parts, question, this.#speaking);
+    const asked = await askModel(this.#parts, step, this.#speaking);
     this.#speaking = null;
     return asked;
   }
@@ -257,7 +260,9 @@ export class Turn {
     const told = this.#replies.meanwhile(`step-${this.#steps}`, stepTold(this.#inForce().verbose, content));
     await this.#held.commit({ entries, charge, others: told, state: this.#running() });
     const { lastSeq } = this.#held.row.transcript;
+    this.#calling = calls.map(({ name }) => name);
     await runCalls(await this.#callParts(lastSeq), lastSeq, calls);
+    this.#calling = [];
     return false;
   }
 
@@ -271,9 +276,11 @@ export class Turn {
       world: this.#parts.world,
       held: this.#held,
       agent: this.#agent,
-      class: this.#class,
-      tools: await this.#tools,
+      class: () => this.#urgency(),
+      processSlots: this.#parts.processSlots,
+      tools: await unlessAborted(this.#tools, this.#either), // a server of tools may take its time to start
       putBlob: this.#putBlob,
+      clean: this.#parts.clean,
       stop: this.#stop.signal,
       leaving: this.#leaving.signal,
       isSteered: () => steering(this.#mailbox.known, this.#inForce().queueMode).length > 0,
@@ -332,6 +339,11 @@ export class Turn {
     const text = outcome === "done" ? said : "";
     const { lastSeq: seq } = this.#held.row.transcript;
     this.#parts.answers.tell(this.#letters, { outcome, reason, text, seq });
+  }
+
+  /** Who has written, and who writes now, waits for this turn. */
+  #urgency(): Class {
+    return highest([{ class: this.#class }, ...this.#mailbox.known]);
   }
 
   #running(): RunState {

@@ -4,10 +4,10 @@ import { Fault } from "../base/fault.ts";
 import { alarm } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { isUrgent, modeOf, nextTurn } from "../mail/batch.ts";
-import type { Mail, Mode } from "../mail/letter.ts";
+import type { Class, Mail, Mode } from "../mail/letter.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { Outbox, type OutboxParts } from "../mail/outbox.ts";
-import { agentOf } from "../routing/key.ts";
+import { agentOf, type SessionKey } from "../routing/key.ts";
 import type { Processes } from "../sandbox/processes.ts";
 import type { Worker } from "../scheduler/lanes.ts";
 import { Held, type HeldParts } from "../sessions/held.ts";
@@ -23,6 +23,8 @@ export interface WorkParts extends TurnParts, Omit<HeldParts, "store"> {
   readonly outbox: OutboxParts;
   readonly agents: ReadonlyMap<string, Agent>;
   readonly processes: Pick<Processes, "killAll">;
+  /** Somebody of this class waits for the session: what it waits for itself is as urgent. */
+  readonly raise: (key: SessionKey, to: Class) => void;
 }
 
 /** Null: the session was deleted. */
@@ -57,6 +59,11 @@ export class SessionWorker implements Worker {
     return this.#held.row;
   }
 
+  /** What its turn does now, in words; null: none runs. */
+  get doing(): string | null {
+    return this.#turn?.doing ?? null;
+  }
+
   async work(): Promise<void> {
     if (this.#isFirst) this.#outbox.kick(); // what an earlier owner left
     this.#isFirst = false;
@@ -86,7 +93,7 @@ export class SessionWorker implements Worker {
     if (this.#turn?.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
     const usual = this.#usualMode();
     this.#mailbox.arrive(mail, isUrgent(mail, usual));
-    this.#parts.slots.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
+    this.#parts.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
     this.#nudge?.();
     if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
   }

@@ -61,7 +61,17 @@ function toolsOf(cursor: string | null): object {
     case "changing":
       return { tools: [tool("change"), ...Array.from({ length: changes }, (_, at) => tool(`new-${at}`))] };
     default:
-      return { tools: [tool("call"), tool("die"), tool("long"), tool("ask"), tool("env"), tool("hang")] };
+      return {
+        tools: [
+          tool("call"),
+          tool("die"),
+          tool("long"),
+          tool("ask"),
+          tool("env"),
+          tool("hang"),
+          tool("blurt"),
+        ],
+      };
   }
 }
 
@@ -83,6 +93,8 @@ function call(id: number, name: string): void {
       return void process.stdout.write("x".repeat(17 * 1024 * 1024));
     case "hang":
       return;
+    case "blurt":
+      return blurt(id, process.env["GIVEN"] ?? "");
     case "env":
       process.stderr.write(`I was given ${process.env["GIVEN"]}\n`);
       return answer(id, { content: [{ type: "text", text: JSON.stringify(process.env) }] });
@@ -95,6 +107,17 @@ function call(id: number, name: string): void {
     default:
       return answer(id, { content: [{ type: "text", text: `${name} ${cancelled}` }] });
   }
+}
+
+/** Says a secret across every place at which somebody may cut: in lines, in an endless one that comes in pieces, in an error. */
+function blurt(id: number, secret: string): void {
+  for (let before = 450; before < 510; before += 1) process.stderr.write(`${"e".repeat(before)} ${secret}\n`);
+  process.stderr.write(`${"e".repeat(20_000)}${secret.slice(0, 20)}`);
+  setTimeout(() => {
+    process.stderr.write(`${secret.slice(20)}\nthat was all\n`);
+    process.stdout.write(`${"g".repeat(190)} ${secret}\n`);
+    say({ id, error: { code: -32_000, message: `${"m".repeat(1_990)} ${secret}` } });
+  }, 100);
 }
 
 const refusals: number[] = [];

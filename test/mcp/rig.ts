@@ -64,7 +64,7 @@ export class Rig {
     const rig = new Rig(folder);
     test.after(async () => {
       await rig.#servers?.close();
-      await rig.#processes.killAll(null);
+      await rig.#processes.killEverything();
       await rm(folder, { recursive: true, force: true });
     });
     return rig;

@@ -16,11 +16,13 @@ import {
 import type { AddressInfo } from "node:net";
 import type { Api } from "../../src/config/config.ts";
 import { problemOf } from "./rules.ts";
-import { errorBody, frames, overflowBody, written, type Frame, type Spoken } from "./wire.ts";
+import { errorBody, frames, overflowBody, pictureBody, written, type Frame, type Spoken } from "./wire.ts";
 
 /** What it does with one request. */
 export type Play =
   | { readonly do: "reply"; readonly spoken: Spoken }
+  | { readonly do: "redirect"; readonly to: string }
+  | { readonly do: "refusePictures" }
   | { readonly do: "hang" | "hangBefore" | "garbage" | "page" | "overflow" | "endEarly" }
   | { readonly do: "cut"; readonly in: "text" | "call" }
   | { readonly do: "error"; readonly after: string; readonly body: object } // in the middle of the stream
@@ -69,6 +71,16 @@ export function status(
   headers: Readonly<Record<string, string>> = {},
 ): Play {
   return { do: "status", status, body, headers };
+}
+
+/** Another address answers, it says. */
+export function redirect(to: string): Play {
+  return { do: "redirect", to };
+}
+
+/** A request with a picture is refused, as one is of which the provider cannot read the picture; any other is answered. */
+export function refusePictures(): Play {
+  return { do: "refusePictures" };
 }
 
 export function overflow(): Play {
@@ -176,14 +188,23 @@ export class Standin {
     this.requests.push(received);
     if (!hasKey(api, request.headers)) return answer(response, 401, errorBody(api, 401, "invalid x-api-key"));
     if (refused !== null) return answer(response, 400, errorBody(api, 400, refused));
-    return await this.#act(api, this.#plays.shift() ?? this.#otherwise(received), response);
+    const play = this.#plays.shift() ?? this.#otherwise(received);
+    if (play.do !== "refusePictures") return await this.#act(api, play, response);
+    if (hasPicture(body)) return answer(response, 400, pictureBody(api));
+    return await this.#act(api, { do: "reply", spoken: { text: "ok" } }, response);
   }
 
-  async #act(api: Api, play: Play, response: ServerResponse): Promise<void> {
+  async #act(
+    api: Api,
+    play: Exclude<Play, { do: "refusePictures" }>,
+    response: ServerResponse,
+  ): Promise<void> {
     const speak = (spoken: Spoken): Frame[] => frames(api, spoken, (text) => this.sign(text));
     switch (play.do) {
       case "status":
         return answer(response, play.status, play.body ?? errorBody(api, play.status, "no"), play.headers);
+      case "redirect":
+        return answer(response, 307, {}, { location: play.to });
       case "overflow":
         return answer(response, 400, overflowBody(api));
       case "hangBefore":
@@ -251,6 +272,11 @@ function answer(
   const type = typeof body === "string" ? "text/html" : "application/json";
   response.writeHead(status, { "content-type": type, ...headers });
   response.end(typeof body === "string" ? body : JSON.stringify(body));
+}
+
+/** However each of the protocols writes it. */
+function hasPicture(body: object): boolean {
+  return /"type":"image"|"input_image"|"image_url"|"inlineData"/.test(JSON.stringify(body));
 }
 
 /** Servers of one's own ask for none. */

@@ -75,6 +75,25 @@ export function overflowBody(api: Api): object {
   }
 }
 
+/** Of a picture that cannot be read. */
+export function pictureBody(api: Api): object {
+  switch (api) {
+    case "anthropic":
+      return errorBody(api, 400, "messages.0.content.1.image.source.base64.data: Could not process image");
+    case "openai":
+      return errorBody(
+        api,
+        400,
+        "The image data you provided does not represent a valid image.",
+        "invalid_image",
+      );
+    case "google":
+      return errorBody(api, 400, "Unable to process input image. Please retry or report in the forum.");
+    case "openai-compatible":
+      return errorBody(api, 400, "qwen3 is not a multimodal model");
+  }
+}
+
 function anthropicType(status: number): string {
   const types: Readonly<Record<number, string>> = {
     401: "authentication_error",

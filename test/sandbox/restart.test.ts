@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -121,6 +124,42 @@ test("hostile records kill nobody", { skip }, async (test) => {
   assert.equal(stage.records.filter((name) => name.endsWith(".json")).length, 1); // a folder is no record of ours
   assert.ok(stage.records.includes("notes.txt"));
 });
+
+test(
+  "a record that cannot be read now stays, and the next start ends what it is about",
+  { skip },
+  async (test) => {
+    const stage = new Stage(test);
+    const id = stage.world.newId();
+    stage.ids.push(id);
+    const left = spawn("sleep", ["1000"], { stdio: "ignore", env: { ...process.env, SESSIOND_PROCESS: id } });
+    const ended = once(left, "exit");
+    const { startTicks = 0 } = (await seenOf(left.pid ?? 0)) ?? {};
+    const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const owner = { pid: 2 ** 22 - 1, startTicks: 1 };
+    mkdirSync(stage.folder, { recursive: true });
+    const path = join(stage.folder, `${id}.json`);
+    writeFileSync(path, JSON.stringify({ id, pid: left.pid, startTicks, bootId, session: null, owner }));
+
+    const really = files.open;
+    const opening = test.mock.method(files, "open", async (...how: Parameters<typeof really>) => {
+      if (how[0] === path) throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+      return await really(...how);
+    });
+    syncBuiltinESMExports(); // What was imported by name is the same from now on.
+    assert.equal(await stage.another().reapLeft(), 0);
+    assert.equal(opening.mock.calls.filter(({ arguments: [opened] }) => opened === path).length, 1);
+    opening.mock.restore();
+    syncBuiltinESMExports();
+    assert.deepEqual(stage.records, [`${id}.json`]);
+    assert.match(stage.logged.join(""), /its record stays/);
+    assert.equal(alive([id]).length, 1);
+
+    assert.equal(await stage.another().reapLeft(), 1);
+    assert.deepEqual(stage.records, []);
+    await ended;
+  },
+);
 
 test(
   "a record whose process still runs in a living daemon is left alone, also by itself",

@@ -30,7 +30,7 @@ export class Stage {
     afterwards(test, () => {
       while (alive(this.ids).length > 0) for (const pid of alive(this.ids)) kill(pid);
     });
-    afterwards(test, () => this.processes.killAll(null));
+    afterwards(test, () => this.processes.killEverything());
   }
 
   /** As after a restart. */

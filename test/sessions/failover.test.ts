@@ -18,6 +18,7 @@ class Actor implements Model {
   readonly api = "actor";
   readonly windowTokens = 1_000;
   asked = 0;
+  gate: Promise<void> | null = null; // null: it answers at once
   readonly provider: string;
   readonly #answers: readonly Answer[];
 
@@ -30,6 +31,7 @@ class Actor implements Model {
   async ask(): Promise<Answer> {
     const answer = this.#answers[Math.min(this.asked, this.#answers.length - 1)];
     this.asked += 1;
+    await this.gate;
     assert.ok(answer);
     return answer;
   }
@@ -82,6 +84,47 @@ describe("a fallback", () => {
     assert.ok((providers.find(({ provider }) => provider === "first")?.coolsForMs ?? 0) > 0);
   });
 
+  test("is asked by those who waited for the first already when it got its pause", async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const first = new Actor("first", failing("retry", { throttled: true, retryAfterMs: 3_600_000 }));
+    first.gate = gate.promise;
+    const stage = await Stage.open(
+      t,
+      { agents: { main: { model: "first/one", failover: ["second/one"] } }, scheduler: { slots: 1 } },
+      { models: [first, new Actor("second", saying("Second."))] },
+    );
+    const asked = ["agent:main:direct:ann", "agent:main:direct:bob", "agent:main:direct:cid"].map((key) =>
+      stage.sessions.ask(key, "hello"),
+    );
+    await stage.until(async () => {
+      const { slots } = await stage.sessions.call("overview", {});
+      return slots.inUse.interactive === 1 && slots.waiting.interactive === 2;
+    });
+    gate.resolve();
+    for (const { text } of await Promise.all(asked)) assert.equal(text, "Second.");
+    assert.equal(first.asked, 1);
+  });
+
+  test("is not waited for when the first is back sooner", async (t) => {
+    const paused = (retryAfterMs: number): Answer => failing("retry", { throttled: true, retryAfterMs });
+    const first = new Actor("first", paused(6_000), saying("First."));
+    const second = new Actor("second", paused(3_600_000));
+    const stage = await open(t, first, second);
+    const hello = stage.sessions.ask("agent:main:direct:ann", "hello"); // first fails, then second: both have their pause
+    await stage.until(async () => second.asked === 1);
+    await stage.sessions.abort("agent:main:direct:ann");
+    await hello;
+    assert.equal((await stage.sessions.ask("main", "hello")).text, "First.");
+    assert.deepEqual([first.asked, second.asked], [2, 1]);
+  });
+
+  test("is asked at once when the first names a long time without having too much to do", async (t) => {
+    const first = new Actor("first", failing("retry", { retryAfterMs: 3_600_000 }));
+    const stage = await open(t, first, new Actor("second", saying("Second.")));
+    assert.equal((await stage.sessions.ask("main", "hello")).text, "Second.");
+    assert.equal(first.asked, 1);
+  });
+
   test("is not asked what it could not do better: too much context, or a request that is wrong", async (t) => {
     for (const why of ["overflow", "local"] as const) {
       const first = new Actor("first", failing(why));
@@ -106,6 +149,25 @@ describe("a fallback", () => {
     const config = { agents: { main: { failover: ["nobody/one"] } } };
     await assert.rejects(Stage.open(t, config), /agents\.main\.failover: there is no model "nobody\/one"/);
   });
+});
+
+test("what was said by a try that broke is nobody's answer, also when the turn is stopped then", async (t) => {
+  const broken: Model = Object.assign(new Actor("first", failing("retry", { retryAfterMs: 3_600_000 })), {
+    ask: async (_request: unknown, show: Parameters<Model["ask"]>[1]) => {
+      show({ kind: "text", text: "half of a" });
+      return failing("retry", { retryAfterMs: 3_600_000 });
+    },
+  });
+  const stage = await Stage.open(t, { agents: { main: { model: broken.id } } }, { models: [broken] });
+  const { id } = await stage.sessions.send("main", "hello");
+  await stage.until(async () => {
+    const { slots } = await stage.sessions.call("overview", {});
+    const { state } = await stage.sessions.status("main");
+    return state === "running" && slots.inUse.interactive === 0 && slots.waiting.interactive === 0;
+  });
+  await stage.sessions.abort("main");
+  assert.equal((await stage.sessions.wait("main", id)).outcome, "aborted");
+  assert.ok(!(await stage.bytes("main")).includes("half of a"));
 });
 
 describe("a provider that has too much to do", () => {

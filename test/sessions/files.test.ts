@@ -121,7 +121,9 @@ describe("a way out of the workspace", () => {
 
 describe("what is read", () => {
   test("of a picture is a picture to the model at the next step and after a restart, and a blob in the transcript", async (t) => {
-    const png = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(100_000, "pixels")]);
+    const dot =
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const png = Buffer.concat([Buffer.from(dot, "base64"), Buffer.alloc(100_000, "and more")]);
     const data = png.toString("base64");
     const glass = new Glass((_request, times) =>
       Promise.resolve(times === 1 ? calling("read", { path: "cat.png" }) : saying("A cat.")),

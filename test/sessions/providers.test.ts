@@ -364,7 +364,7 @@ describe("a provider", { concurrency: true }, () => {
       const lost = keyOf(api, "lost");
       house.play(lost, busy, busy, busy, busy);
       const { outcome, reason } = await house.stage.sessions.ask(lost, "please begin");
-      assert.deepEqual([outcome, reason], ["failed", `${api} answered 429: no`]);
+      assert.deepEqual([outcome, reason], ["failed", `${api} answered 429: no (it was asked 4 times)`]);
       assertTold(await house.stage.entries(lost), "failed", reason ?? "");
       await house.goesOn(lost);
     };
@@ -386,7 +386,10 @@ describe("a provider", { concurrency: true }, () => {
         const key = keyOf(api, "always");
         house.play(key, ...Array.from({ length: 40 }, (_, at) => (at % 2 ? hang() : hangBefore())));
         const { outcome, reason } = await sessions.ask(key, "please begin");
-        assert.deepEqual([outcome, reason], ["failed", `${api} said nothing for 120 s`]);
+        assert.deepEqual(
+          [outcome, reason],
+          ["failed", `${api} said nothing for 120 s (it was asked 4 times)`],
+        );
         assertTold(await house.stage.entries(key), "failed", reason ?? "");
         await house.goesOn(key);
       }),

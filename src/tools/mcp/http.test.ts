@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
@@ -67,12 +68,16 @@ test("a server that was started anew and has forgotten us is greeted once more, 
 interface Asked {
   readonly id?: number;
   readonly method: string;
-  readonly params?: { readonly name?: string };
+  readonly params?: { readonly name?: string; readonly clientInfo?: object };
 }
 
 /** A server by hand, which wants a key and does what the name of the tool says. */
 class Odd {
   readonly asked: string[] = [];
+  readonly clients: unknown[] = [];
+  /** Where a request for its address is sent on to; null: nowhere. */
+  redirectsTo: string | null = null;
+  seen = 0; // requests, with a key or without
   readonly #server: Server;
   sessions = 0;
   hanging = 0; // answers that are open and never end
@@ -97,6 +102,9 @@ class Odd {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.seen += 1;
+    if (this.redirectsTo !== null && request.url === "/mcp")
+      return void response.writeHead(307, { location: this.redirectsTo }).end();
     if (request.headers.authorization !== "Bearer open-sesame")
       return void response.writeHead(401).end("who are you, with your open-sesame?");
     if (request.method !== "POST") return void response.writeHead(405).end();
@@ -111,6 +119,7 @@ class Odd {
     if (id === undefined) return void response.writeHead(202).end();
     if (method === "initialize") {
       this.sessions += 1;
+      this.clients.push(params?.clientInfo);
       const serverInfo = { name: "odd", version: "1" };
       return say({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo });
     }
@@ -210,4 +219,34 @@ test("a call that was given up leaves no connection open", async (test) => {
   await until(() => odd.asked.filter((each) => each === "notifications/cancelled").length === 8);
   await until(() => odd.hanging === 0);
   assert.equal(servers.status()[0]?.state, "ready");
+});
+
+test("a redirect within a server is followed, and one to another address is not: nothing is sent there", async (test) => {
+  const rig = await Rig.open(test);
+  const odd = await Odd.open(test);
+  const other = await Odd.open(test);
+  const servers = rig.servers(address("odd", odd.port, { authorization: "Bearer open-sesame" }));
+  odd.redirectsTo = "/mcp/";
+  const tools = await servers.tools(servers.names);
+  assert.equal(textOf(await run(tools, "odd__fine")), "fine");
+  odd.redirectsTo = `http://127.0.0.1:${other.port}/mcp?key=open-sesame`;
+  const where = `it redirects to another address, at http://127.0.0.1:${other.port}; set its url to it`;
+  await assert.rejects(run(tools, "odd__fine"), {
+    message: `odd refused the call (${where}); nothing was done`,
+  });
+  await servers.close();
+
+  const anew = rig.servers(address("odd", odd.port, { authorization: "Bearer open-sesame" }));
+  assert.deepEqual(await anew.tools(anew.names), []);
+  assert.equal(anew.status()[0]?.why, where);
+  assert.equal(other.seen, 0);
+});
+
+test("a server is told the version that the package has", async (test) => {
+  const rig = await Rig.open(test);
+  const odd = await Odd.open(test);
+  const servers = rig.servers(address("odd", odd.port, { authorization: "Bearer open-sesame" }));
+  await servers.tools(servers.names);
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  assert.deepEqual(odd.clients, [{ name: "sessiond", version }]);
 });

@@ -10,6 +10,7 @@
 //   H1. A request whose stream ends without an answer is answered here, with an error that is known by its data.
 //   H2. A request that was cancelled leaves no connection behind.
 //   H3. close() does not reject: the client calls it without looking.
+//   H4. What is sent to a server reaches its origin, and no other.
 
 import type {
   JSONRPCMessage,
@@ -19,6 +20,8 @@ import type {
   Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
+import { redirectIn, Redirected } from "../../base/redirect.ts";
+import { unlessLate } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
 import type { McpServer } from "../../config/config.ts";
 
@@ -133,11 +136,8 @@ export class HttpLine implements Transport {
   }
 
   async #close(): Promise<void> {
-    const off = new AbortController();
-    const late = this.#world.sleep(LEAVING_MS_MAX, off.signal).catch(() => {}); // Rejects only when it is called off.
     const told = this.#inner.terminateSession().catch(() => {}); // One that is gone has forgotten us already.
-    await Promise.race([told, late]);
-    off.abort();
+    await unlessLate(this.#world, LEAVING_MS_MAX, told);
     this.#closing.abort();
     for (const request of this.#open.values()) request.abort();
     this.#open.clear();
@@ -146,11 +146,17 @@ export class HttpLine implements Transport {
   }
 }
 
-/** A redirect has nothing to read, and says where to by what a copy would lose. */
+/** H4. A redirect within the origin is handed on as it came: the client follows it, and a copy does not say from where. */
 async function fetchBounded(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
+  const response = await fetch(url, { ...init, redirect: "manual" });
+  const elsewhere = redirectIn(response);
+  if (elsewhere !== null) {
+    if (elsewhere.origin === new URL(url).origin) return response;
+    await response.body?.cancel();
+    throw new Redirected(elsewhere, "set its url to it");
+  }
   const { body, status, statusText, headers } = response;
-  if (body === null || (status >= 300 && status < 400)) return response;
+  if (body === null) return response;
   const isStream = headers.get("content-type")?.includes("text/event-stream") === true;
   return new Response(body.pipeThrough(bound(isStream)), { status, statusText, headers });
 }

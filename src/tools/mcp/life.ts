@@ -7,13 +7,14 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { z } from "zod";
 import type { Log } from "../../base/log.ts";
-import { unlessAborted } from "../../base/waiting.ts";
+import { Redirected } from "../../base/redirect.ts";
+import { unlessAborted, unlessLate } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
 import type { McpServer } from "../../config/config.ts";
 import type { Processes } from "../../sandbox/processes.ts";
 import { BROKEN_OFF, HttpLine } from "./http.ts";
 import { StdioLine } from "./stdio.ts";
-import { shortly, withoutSecrets, wordsOf } from "./words.ts";
+import { shortly, Words, wordsOf } from "./words.ts";
 
 /** The longest that a timer of Node waits: the client's own limit must not come before the agent's. */
 const NEVER_MS = 2 ** 31 - 1;
@@ -74,13 +75,13 @@ export class Life {
   readonly #world: World;
   readonly #client: Client;
   readonly #line: StdioLine | HttpLine;
-  readonly #clean: (text: string) => string;
+  readonly #words: Words;
 
   private constructor(sdk: Sdk, parts: LifeParts) {
     const { world, log, server, processes } = parts;
     this.#sdk = sdk;
     this.#world = world;
-    this.#clean = withoutSecrets(server);
+    this.#words = new Words(server);
     this.#line =
       server.kind === "stdio"
         ? new StdioLine({ world, log, processes, server, parse: sdk.deserializeMessage })
@@ -93,7 +94,10 @@ export class Life {
     this.#client = new sdk.Client({ name: "sessiond", version: "0.1.0" }, { capabilities: {} });
     // oxlint-disable unicorn/prefer-add-event-listener -- a client is no event target
     this.#client.onerror = (error) =>
-      log.debug({ server: server.name, why: this.#clean(wordsOf(error)) }, "a message of a server is odd");
+      log.debug(
+        { server: server.name, why: this.#words.shortly(wordsOf(error)) },
+        "a message of a server is odd",
+      );
     this.#client.setNotificationHandler("notifications/tools/list_changed", () => parts.listChanged());
     const { promise, resolve } = Promise.withResolvers<string>();
     this.ended = promise;
@@ -113,7 +117,7 @@ export class Life {
       const why = signal.aborted ? signal.reason : error;
       const died = life.#died(); // It says more than that the connection was closed.
       await life.close();
-      throw new Unanswered("unreached", shortly(died ?? life.#words(why)));
+      throw new Unanswered("unreached", shortly(died ?? life.#told(why)));
     }
   }
 
@@ -166,27 +170,21 @@ export class Life {
 
   /** A pipe breaks a moment before its process is known to have died, and the process knows why. */
   async #lastWords(otherwise: string): Promise<string> {
-    const off = new AbortController();
-    const late = this.#world.sleep(LAST_WORDS_MS_MAX, off.signal).then(
-      () => otherwise,
-      () => otherwise,
-    );
-    const words = this.#died() ?? (await Promise.race([this.ended, late]));
-    off.abort();
-    return words;
+    return this.#died() ?? (await unlessLate(this.#world, LAST_WORDS_MS_MAX, this.ended)) ?? otherwise;
   }
 
   /** What was thrown holds the server's own words, so it is not handed on itself: these have no secrets in them. */
-  #words(error: unknown): string {
+  #told(error: unknown): string {
     const status = error instanceof this.#sdk.SdkHttpError ? `HTTP ${error.status}: ` : "";
-    return this.#clean(`${status}${wordsOf(error, REASON_CHARS_MAX)}`);
+    return `${status}${this.#words.shortly(wordsOf(error), REASON_CHARS_MAX)}`;
   }
 
   async #meaning(error: unknown, hadSession: boolean): Promise<Error> {
     const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = this.#sdk;
-    const why = this.#words(error);
+    const why = this.#told(error);
     if (error instanceof ProtocolError)
       return error.data === BROKEN_OFF ? new Unanswered("unclear", why) : new Error(why);
+    if (error instanceof Redirected) return new Unanswered("refused", why);
     if (error instanceof SdkHttpError) return new Unanswered(fateOf(error.status, hadSession), why);
     if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
       return new Unanswered("unclear", "its answer is none that the protocol knows");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { PIXEL } from "../../../test/providers/asking.ts";
 import { listed, named } from "./listed.ts";
 import { resultOf } from "./results.ts";
 
@@ -32,7 +33,7 @@ test("plain names stay as they are; those that would be called the same are told
   for (const name of names.slice(1)) assert.match(name, /^web__get_user_[0-9a-f]{8}$/);
 });
 
-test("a tool may be run again after a crash only if its server says that this is safe", () => {
+test("a tool may be run again after a crash only if its server says that it changes nothing", () => {
   const hints = [
     undefined,
     "nonsense",
@@ -46,18 +47,21 @@ test("a tool may be run again after a crash only if its server says that this is
   );
   assert.deepEqual(
     kept.map(({ replay }) => replay),
-    ["never", "never", "never", "never", "safe", "safe"],
+    ["never", "never", "never", "never", "safe", "never"],
   );
 });
 
 test("whatever a server answers becomes blocks of text and pictures that a model can be shown", () => {
-  const png = "iVBORw0KGgo=";
+  const png = PIXEL;
   const { content, isError } = resultOf({
     content: [
       { type: "text", text: "a\ud800" },
       { type: "image", data: png, mimeType: "image/png" },
+      { type: "image", data: png, mimeType: "image/jpg" },
       { type: "image", data: "not base64", mimeType: "image/png" },
-      { type: "image", data: png, mimeType: "image/svg+xml" },
+      { type: "image", data: png.slice(0, 60), mimeType: "image/png" },
+      { type: "image", data: 7, mimeType: "image/png" },
+      { type: "image", data: Buffer.from("<svg/>").toString("base64"), mimeType: "image/svg+xml" },
       { type: "audio", data: png, mimeType: "audio/wav" },
       { type: "resource", resource: { uri: "file:///a", text: "inside" } },
       { type: "resource", resource: { uri: "file:///b", blob: png, mimeType: "image/png" } },
@@ -72,6 +76,9 @@ test("whatever a server answers becomes blocks of text and pictures that a model
   assert.deepEqual(content, [
     { type: "text", text: "a\ufffd" },
     { type: "image", data: png, mimeType: "image/png" },
+    { type: "image", data: png, mimeType: "image/png" },
+    { type: "text", text: "[a picture of type image/png: it cannot be shown]" },
+    { type: "text", text: "[a picture of type image/png: it cannot be shown]" },
     { type: "text", text: "[a picture of type image/png: it cannot be shown]" },
     { type: "text", text: "[a picture of type image/svg+xml: it cannot be shown]" },
     { type: "text", text: "[audio of type audio/wav: it cannot be heard here]" },

@@ -37,10 +37,7 @@ const LISTED = z.object({
   title: z.string().optional().catch(undefined),
   description: z.string().optional().catch(undefined),
   inputSchema: z.looseObject({ type: z.literal("object") }),
-  annotations: z
-    .object({ readOnlyHint: z.unknown().optional(), idempotentHint: z.unknown().optional() })
-    .optional()
-    .catch(undefined),
+  annotations: z.object({ readOnlyHint: z.unknown().optional() }).optional().catch(undefined),
 });
 
 /** In the order of their names, so that the same tools make the same prompt. */
@@ -69,12 +66,12 @@ function toolIn(given: unknown): Listed | string {
   if (!success) return `${name}: ${error.issues[0]?.path.join(".") ?? "it"} is not what it must be`;
   const form = formIn(tool.inputSchema);
   if (form === null) return `${name}: the schema of its arguments is too large`;
-  const { readOnlyHint, idempotentHint } = tool.annotations ?? {};
   return {
     name: tool.name,
     description: described(tool.description ?? tool.title ?? ""),
     form,
-    replay: readOnlyHint === true || idempotentHint === true ? "safe" : "never",
+    // That a repeat adds nothing (idempotentHint) is not enough: meanwhile somebody else may have changed it again.
+    replay: tool.annotations?.readOnlyHint === true ? "safe" : "never",
   };
 }
 

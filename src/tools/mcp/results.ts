@@ -1,15 +1,12 @@
 import { TOOL_OUTPUT_BYTES_MAX } from "../../limits.ts";
 import type { Block } from "../../transcript/entry.ts";
+import { pictureKind } from "../picture.ts";
 import type { Result } from "../tool.ts";
 import type { Called } from "./life.ts";
 import { shortly } from "./words.ts";
 
 /** Blocks of one result. A server can say "nothing" very often in a few bytes. */
 const BLOCKS_MAX = 500;
-
-/** Pictures that models take. Others would make every later request of the session fail, so they are left to words. */
-const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -46,7 +43,7 @@ function blockOf(block: Fields): Block {
 function resource({ uri, text: words, blob, mimeType }: Fields): Block {
   const where = shortly(textIn(uri), 500);
   if (typeof words === "string") return text(`[resource ${where}]\n${words}`);
-  if (PICTURES.has(textIn(mimeType))) return picture(blob, mimeType, `the resource ${where}`);
+  if (/^image\//i.test(textIn(mimeType))) return picture(blob, mimeType, `the resource ${where}`);
   return text(`[resource ${where} of type ${typeIn(mimeType)}: it is no text]`);
 }
 
@@ -56,11 +53,11 @@ function link({ uri, name, description }: Fields): string {
   return `[link ${shortly(textIn(uri), 2_000)}] ${what}${about === "" ? "" : `: ${about}`}`;
 }
 
+/** A picture is what its bytes say, whatever its server calls it: what models cannot be shown is left to words. */
 function picture(data: unknown, mimeType: unknown, what: string): Block {
-  const type = textIn(mimeType).toLowerCase();
-  const isShown =
-    typeof data === "string" && PICTURES.has(type) && data.length % 4 === 0 && BASE64.test(data);
-  if (isShown) return { type: "image", data, mimeType: type };
+  const bytes = Buffer.from(textIn(data), "base64");
+  const kind = pictureKind(bytes);
+  if (kind !== null) return { type: "image", data: bytes.toString("base64"), mimeType: kind };
   return text(`[${what} of type ${typeIn(mimeType)}: it cannot be shown]`);
 }
 

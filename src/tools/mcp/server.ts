@@ -13,13 +13,13 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../../base/log.ts";
-import { alarm, unlessAborted } from "../../base/waiting.ts";
+import { alarm, unlessAborted, unlessLate } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
 import type { McpServer } from "../../config/config.ts";
 import type { Processes } from "../../sandbox/processes.ts";
 import { Life, Unanswered, type Called } from "./life.ts";
 import { listed, type Listed } from "./listed.ts";
-import { wordsOf } from "./words.ts";
+import { shortly, wordsOf } from "./words.ts";
 
 /** How long a turn waits for a server that it starts, or that reads its list again. A person waits for the turn. */
 const TURN_WAITS_MS_MAX = 15_000;
@@ -164,7 +164,7 @@ export class Server {
       this.#live(life);
     } catch (error) {
       if (life) this.#endLife(life);
-      this.#failed(wordsOf(signal.aborted ? signal.reason : error));
+      this.#failed(shortly(wordsOf(signal.aborted ? signal.reason : error)));
     } finally {
       callOff();
     }
@@ -242,7 +242,7 @@ export class Server {
     } catch (error) {
       this.#staleSinceMs = this.#nowMs + LIST_AGAIN_MS;
       this.#parts.log.warn(
-        { server: this.name, why: wordsOf(error) },
+        { server: this.name, why: shortly(wordsOf(error)) },
         "a list of tools could not be read again",
       );
       if (error instanceof Unanswered) this.#lost(life, error);
@@ -264,9 +264,6 @@ export class Server {
   }): Promise<void> {
     const leftMs = sinceMs + TURN_WAITS_MS_MAX - this.#nowMs;
     if (leftMs <= 0) return;
-    const off = new AbortController();
-    const late = this.#parts.world.sleep(leftMs, off.signal).catch(() => {}); // Rejects only when it is called off.
-    await Promise.race([done, late]);
-    off.abort();
+    await unlessLate(this.#parts.world, leftMs, done);
   }
 }

@@ -14,10 +14,11 @@
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { Log } from "../../base/log.ts";
+import { unlessLate } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
 import type { McpServer } from "../../config/config.ts";
 import { plainEnv, type Ended, type Processes, type Running } from "../../sandbox/processes.ts";
-import { shortly, withoutSecrets } from "./words.ts";
+import { Words } from "./words.ts";
 
 /** Bytes of one message of a server. A picture of 10 MB fits; what never ends does not. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
@@ -28,6 +29,12 @@ const UNREAD_BYTES_MAX = 32 * 1024 * 1024;
 /** What is kept of a server's complaints: the last of them says why it died, the others are for the log. */
 const STDERR_LINES_KEPT = 20;
 const STDERR_CHARS_MAX = 500;
+
+/** Characters that are told of a line which is no message. */
+const GARBAGE_CHARS_MAX = 200;
+
+/** Bytes of a character of a text in memory, in UTF-8, at most. */
+const UTF8_BYTES_MAX = 3;
 
 /** How long a server may take to leave when its input ends, before it is killed. It may want to write something down. */
 const LEAVING_MS_MAX = 1_000;
@@ -50,7 +57,7 @@ export class StdioLine implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
 
   readonly #parts: StdioParts;
-  readonly #clean: (text: string) => string;
+  readonly #words: Words;
   readonly #complaints: string[] = [];
   readonly #over = Promise.withResolvers<void>();
   #starting: Promise<Running> | null = null; // null: nobody asked for it
@@ -62,7 +69,7 @@ export class StdioLine implements Transport {
 
   constructor(parts: StdioParts) {
     this.#parts = parts;
-    this.#clean = withoutSecrets(parts.server);
+    this.#words = new Words(parts.server);
   }
 
   /** What it died of. Null: it lives, it was never started, or it was closed. */
@@ -93,10 +100,10 @@ export class StdioLine implements Transport {
       if (messages.isTooLong) this.#breakOff(running, `it sent a line of more than ${LINE_BYTES_MAX} bytes`);
     });
     running.stdout.on("end", () => void this.#silent(running));
-    const complaints = new Lines(STDERR_CHARS_MAX * 4);
+    const complaints = new Lines(this.#words.charsRead(STDERR_CHARS_MAX) * UTF8_BYTES_MAX);
     running.stderr.on("data", (chunk: Buffer) => {
       for (const line of complaints.take(chunk)) this.#complained(line);
-      if (complaints.isTooLong) this.#complained(complaints.restart());
+      if (complaints.isTooLong) this.#complained(complaints.cut());
     });
     running.stderr.on("end", () => this.#complained(complaints.restart()));
     for (const stream of [running.stdin, running.stdout, running.stderr])
@@ -113,7 +120,7 @@ export class StdioLine implements Transport {
       const { log, server } = this.#parts;
       const level = this.#hasToldGarbage ? "debug" : "warn";
       log[level](
-        { server: server.name, line: this.#clean(shortly(line, 200)) },
+        { server: server.name, line: this.#words.shortly(line, GARBAGE_CHARS_MAX) },
         "a line that is no message is skipped",
       );
       this.#hasToldGarbage = true;
@@ -123,7 +130,7 @@ export class StdioLine implements Transport {
   }
 
   #complained(line: string): void {
-    const words = this.#clean(shortly(line, STDERR_CHARS_MAX));
+    const words = this.#words.shortly(line, STDERR_CHARS_MAX);
     if (words === "") return;
     this.#complaints.push(words);
     if (this.#complaints.length > STDERR_LINES_KEPT) this.#complaints.shift();
@@ -132,7 +139,7 @@ export class StdioLine implements Transport {
 
   /** Mostly the process ends as well, and then its end says more. */
   async #silent(running: Running): Promise<void> {
-    await this.#pause(running.ended, ENDING_MS_MAX);
+    await unlessLate(this.#parts.world, ENDING_MS_MAX, running.ended);
     if (!this.#hasEnded) this.#breakOff(running, "it closed its output");
   }
 
@@ -172,10 +179,11 @@ export class StdioLine implements Transport {
   }
 
   async #leave(running: Running): Promise<void> {
+    const { world } = this.#parts;
     running.stdin.end();
-    await this.#pause(running.ended, LEAVING_MS_MAX);
+    await unlessLate(world, LEAVING_MS_MAX, running.ended);
     await this.#kill(running);
-    await this.#pause(this.#over.promise, LEAVING_MS_MAX);
+    await unlessLate(world, LEAVING_MS_MAX, this.#over.promise);
   }
 
   async #kill(running: Running): Promise<void> {
@@ -184,18 +192,6 @@ export class StdioLine implements Transport {
     } catch (error) {
       this.#parts.log.warn({ server: this.#parts.server.name, err: error }, "a server could not be killed");
     }
-  }
-
-  /** Waits for something, but not for ever; how it went is told elsewhere. */
-  async #pause(what: Promise<unknown>, msMax: number): Promise<void> {
-    const off = new AbortController();
-    const settled = what.then(
-      () => {},
-      () => {},
-    );
-    const late = this.#parts.world.sleep(msMax, off.signal).catch(() => {}); // Rejects only when it is called off.
-    await Promise.race([settled, late]);
-    off.abort();
   }
 }
 
@@ -212,6 +208,7 @@ class Lines {
   #pieces: Buffer[] = [];
   #bytes = 0;
   #loose = 0; // pieces since some were joined
+  #isCut = false; // true: the rest of a line is left out until it ends
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -222,8 +219,10 @@ class Lines {
   }
 
   *take(chunk: Buffer): Generator<string> {
-    let from = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+    let from = this.#isCut ? chunk.indexOf(10) + 1 : 0;
+    if (this.#isCut && from === 0) return;
+    this.#isCut = false;
+    for (let end = chunk.indexOf(10, from); end >= 0; end = chunk.indexOf(10, from)) {
       this.#pieces.push(chunk.subarray(from, end));
       from = end + 1;
       yield this.restart();
@@ -235,6 +234,12 @@ class Lines {
     if (this.#loose < PIECES_LOOSE_MAX) return;
     this.#pieces.push(Buffer.concat(this.#pieces.splice(-this.#loose)));
     this.#loose = 0;
+  }
+
+  /** What there is of a line; the rest of it is left out, because it would begin anywhere. */
+  cut(): string {
+    this.#isCut = true;
+    return this.restart();
   }
 
   /** What there is of a line, as if it had ended. */

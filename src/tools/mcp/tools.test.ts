@@ -238,6 +238,21 @@ test("a server has its own secrets and none of ours, and its secrets reach no lo
   assert.doesNotMatch(JSON.stringify(rig.logged), /open-sesame/);
 });
 
+test("no half of a secret is told where the words of a server are cut", async (test) => {
+  const rig = await Rig.open(test);
+  const secret = "supersecret-token-0123456789abcdef";
+  const servers = rig.servers(odd("plain", { GIVEN: secret }));
+  const tools = await servers.tools(servers.names);
+  const told = await run(tools, "plain__blurt").then(
+    () => assert.fail("it is an error"),
+    (error: unknown) => String(error),
+  );
+  assert.match(told, /^Error: m{1990} \[secret\]$/);
+  await until(() => rig.logged.some(({ stderr }) => stderr === "that was all"));
+  assert.equal(rig.warned("line").length, 1);
+  assert.doesNotMatch(JSON.stringify(rig.logged), /super|cdef/);
+});
+
 test("without servers there is nothing to wait for", async (test) => {
   const rig = await Rig.open(test);
   const servers: McpServers = rig.servers();

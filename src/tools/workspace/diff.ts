@@ -7,28 +7,73 @@ const CONTEXT_LINES = 2;
 const SHOWN_LINES_MAX = 120;
 const LINE_CHARS_MAX = 200;
 
-/** Lines on both sides, multiplied, up to which it is found out which of them stayed. Above, all between is shown as changed. */
+/**
+ * Lines on both sides, multiplied, up to which it is found out which of them stayed; and lines together. Above, all between
+ * is shown as changed, and only the first lines are looked at.
+ */
 const COMPARED_MAX = 1_000_000;
+const CHANGED_LINES_MAX = 4_000;
 
 interface Row {
   readonly sign: " " | "-" | "+";
   readonly line: string;
 }
 
+/** Lines are made only of what changed and of what is around it: the texts may have a million. */
 export function diffOf(before: string, after: string): string {
-  const [old, now] = [linesOf(before), linesOf(after)];
-  const same = (a: number, b: number): boolean => old[a] === now[b];
-  const least = Math.min(old.length, now.length);
-  let head = 0;
-  while (head < least && same(head, head)) head += 1;
-  let tail = 0;
-  while (tail < least - head && same(old.length - 1 - tail, now.length - 1 - tail)) tail += 1;
-  const rows: Row[] = [
-    ...staying(old.slice(Math.max(0, head - CONTEXT_LINES), head)),
-    ...changes(old.slice(head, old.length - tail), now.slice(head, now.length - tail)),
-    ...staying(old.slice(old.length - tail, old.length - tail + CONTEXT_LINES)),
+  const { head, tail } = alike(before, after);
+  const above = lineBack(before, head, CONTEXT_LINES);
+  const behind = before.length - tail;
+  const old = before.slice(head, behind);
+  const now = after.slice(head, after.length - tail);
+  const { rows, left } = changes(old, now);
+  const all = [
+    ...staying(linesOf(before.slice(above, head))),
+    ...rows,
+    ...staying(linesOf(before.slice(behind, lineOn(before, behind, CONTEXT_LINES)))),
   ];
-  return hunks(rows, Math.max(0, head - CONTEXT_LINES));
+  return hunks(all, { at: endsIn(before, above), left });
+}
+
+/** Characters at the beginning and at the end that are the same, in whole lines. */
+function alike(one: string, other: string): { readonly head: number; readonly tail: number } {
+  const least = Math.min(one.length, other.length);
+  let head = 0;
+  while (head < least && one.charCodeAt(head) === other.charCodeAt(head)) head += 1;
+  head = head === 0 ? 0 : one.lastIndexOf("\n", head - 1) + 1;
+  const backFrom = (text: string, back: number): number => text.charCodeAt(text.length - 1 - back);
+  let tail = 0;
+  while (tail < least - head && backFrom(one, tail) === backFrom(other, tail)) tail += 1;
+  // What is the same at the end begins in the middle of a line, unless a line ends right before it on both sides.
+  const isStart = (text: string): boolean => text.length - tail === head || backFrom(text, tail) === 10;
+  if (!isStart(one) || !isStart(other)) {
+    const end = one.indexOf("\n", one.length - tail);
+    tail = end < 0 ? 0 : one.length - end - 1;
+  }
+  return { head, tail };
+}
+
+/** Where the line begins that is so many before the one that begins at `from`, or after it. */
+function lineBack(text: string, from: number, lines: number): number {
+  let at = from;
+  for (let line = 0; line < lines && at > 0; line += 1) at = at < 2 ? 0 : text.lastIndexOf("\n", at - 2) + 1;
+  return at;
+}
+
+function lineOn(text: string, from: number, lines: number): number {
+  let at = from;
+  for (let line = 0; line < lines && at < text.length; line += 1) {
+    const end = text.indexOf("\n", at);
+    at = end < 0 ? text.length : end + 1;
+  }
+  return at;
+}
+
+/** Lines that end before `to`. */
+function endsIn(text: string, to: number): number {
+  let ends = 0;
+  for (let at = 0; at < to; at += 1) if (text.charCodeAt(at) === 10) ends += 1;
+  return ends;
 }
 
 /** A newline at the end begins no line. That a file has none there is a difference of its last line. */
@@ -43,12 +88,30 @@ function staying(lines: readonly string[]): Row[] {
   return lines.map((line) => ({ sign: " ", line }));
 }
 
-function changes(old: readonly string[], now: readonly string[]): Row[] {
-  if (old.length * now.length > COMPARED_MAX)
-    return [
-      ...old.map((line) => ({ sign: "-", line }) as const),
-      ...now.map((line) => ({ sign: "+", line }) as const),
-    ];
+/** `left`: how many more there would be. */
+function changes(before: string, after: string): { readonly rows: readonly Row[]; readonly left: number } {
+  const count = (text: string): number =>
+    endsIn(text, text.length) + (text === "" || text.endsWith("\n") ? 0 : 1);
+  const [olds, nows] = [count(before), count(after)];
+  if (olds * nows <= COMPARED_MAX && olds + nows <= CHANGED_LINES_MAX)
+    return { rows: compared(linesOf(before), linesOf(after)), left: 0 };
+  const first = (text: string): string[] => linesOf(text.slice(0, lineOn(text, 0, SHOWN_LINES_MAX)));
+  const rows = [
+    ...first(before).map((line) => ({ sign: "-", line }) as const),
+    ...first(after).map((line) => ({ sign: "+", line }) as const),
+  ];
+  return { rows, left: olds + nows - rows.length };
+}
+
+function compared(before: readonly string[], after: readonly string[]): Row[] {
+  // Lines that are the same have the same number: long ones are not compared again and again.
+  const numbers = new Map<string, number>();
+  const numberOf = (line: string): number => {
+    const number = numbers.get(line) ?? numbers.size;
+    numbers.set(line, number);
+    return number;
+  };
+  const [old, now] = [before.map(numberOf), after.map(numberOf)];
   const width = now.length + 1;
   // How many lines can stay from here on, for each pair of places.
   const stay = new Uint16Array((old.length + 1) * width);
@@ -60,19 +123,23 @@ function changes(old: readonly string[], now: readonly string[]): Row[] {
   const rows: Row[] = [];
   for (let [a, b] = [0, 0]; a < old.length || b < now.length;) {
     if (a < old.length && b < now.length && old[a] === now[b]) {
-      rows.push({ sign: " ", line: old[a] ?? "" });
+      rows.push({ sign: " ", line: before[a] ?? "" });
       [a, b] = [a + 1, b + 1];
     } else if (a < old.length && (b === now.length || stays(a + 1, b) >= stays(a, b + 1))) {
-      rows.push({ sign: "-", line: old[a++] ?? "" });
+      rows.push({ sign: "-", line: before[a++] ?? "" });
     } else {
-      rows.push({ sign: "+", line: now[b++] ?? "" });
+      rows.push({ sign: "+", line: after[b++] ?? "" });
     }
   }
   return rows;
 }
 
-/** `at`: how many lines of the file stand before the first row; the same on both sides. */
-function hunks(rows: readonly Row[], at: number): string {
+interface Around {
+  readonly at: number; //   lines of the file before the first row; the same on both sides
+  readonly left: number; // rows that were not even made
+}
+
+function hunks(rows: readonly Row[], { at, left }: Around): string {
   const isNear = rows.map((_, index) =>
     rows
       .slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1)
@@ -87,5 +154,5 @@ function hunks(rows: readonly Row[], at: number): string {
     if (sign !== "-") now += 1;
   }
   if (out.length <= SHOWN_LINES_MAX) return out.join("\n");
-  return `${out.slice(0, SHOWN_LINES_MAX).join("\n")}\n[${out.length - SHOWN_LINES_MAX} more lines]`;
+  return `${out.slice(0, SHOWN_LINES_MAX).join("\n")}\n[${out.length - SHOWN_LINES_MAX + left} more lines]`;
 }

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { Fault } from "../../base/fault.ts";
 import { openFile } from "../../sandbox/place.ts";
 import { PATH_CHARS_MAX, within } from "../../sandbox/within.ts";
+import { beginsLike, PICTURE_BYTES_MAX, pictureKind, type PictureType } from "../picture.ts";
 import { tool, type Output } from "../tool.ts";
 import { beginningOf, isBinary, scanLines, SHOWN_BYTES_MAX, textOf } from "./lines.ts";
 
@@ -12,21 +13,10 @@ import { beginningOf, isBinary, scanLines, SHOWN_BYTES_MAX, textOf } from "./lin
 const PAGE_LINES_MAX = 2_000;
 const LINE_CHARS_MAX = 2_000;
 
-/** Bytes of a picture: what providers take. */
-const PICTURE_BYTES_MAX = 5 * 1024 * 1024;
-
 /** A character has at most four bytes. */
 const KEPT_BYTES = LINE_CHARS_MAX * 4;
 
-/** How files begin that a model can be shown. */
-const PICTURES: readonly (readonly [mimeType: string, isIt: (beginning: Buffer) => boolean])[] = [
-  ["image/png", (beginning) => beginning.subarray(0, 8).equals(Buffer.from("\x89PNG\r\n\x1a\n", "latin1"))],
-  ["image/jpeg", (beginning) => beginning.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))],
-  ["image/gif", (beginning) => /^GIF8[79]a/.test(beginning.toString("latin1", 0, 6))],
-  ["image/webp", (beginning) => /^RIFF[^]{4}WEBP/.test(beginning.toString("latin1", 0, 12))],
-];
-
-/** How other files begin, for a word about what they are. */
+/** How files begin that are no text, for a word about what they are. */
 const KINDS: readonly (readonly [beginning: string, kind: string])[] = [
   ["%PDF-", "a PDF document"],
   ["PK\x03\x04", "a ZIP archive, or a document in one"],
@@ -51,8 +41,9 @@ export const read = tool({
       await using file = await openFile(place);
       const { size } = await file.stat();
       const beginning = await beginningOf(file);
-      const mimeType = PICTURES.find(([, isIt]) => isIt(beginning))?.[0];
-      if (mimeType !== undefined) return await pictureOf(file, { mimeType, size, shown: place.shown });
+      const type = beginsLike(beginning);
+      const picture = type === null ? null : await pictureOf(file, { type, size, shown: place.shown });
+      if (picture !== null) return picture;
       if (isBinary(beginning)) return `${place.shown} is no text: ${kindOf(beginning)}, ${size} bytes.`;
       return size === 0 ? `${place.shown} is empty.` : await pageOf(file, { from: offset, limit }, signal);
     }),
@@ -80,28 +71,34 @@ async function pageOf(
   return `${lines.join("\n")}${more}`;
 }
 
+/** Null: it only begins like one. */
 async function pictureOf(
   file: FileHandle,
-  { mimeType, size, shown }: { readonly mimeType: string; readonly size: number; readonly shown: string },
-): Promise<Output> {
+  { type, size, shown }: { readonly type: PictureType; readonly size: number; readonly shown: string },
+): Promise<Output | null> {
   if (size > PICTURE_BYTES_MAX)
-    return `${shown} is a picture (${mimeType}) of ${size} bytes; at most ${PICTURE_BYTES_MAX} can be shown.`;
-  const bytes = Buffer.alloc(size);
+    return `${shown} is a picture (${type}) of ${size} bytes; at most ${PICTURE_BYTES_MAX} can be shown.`;
+  const buffer = Buffer.alloc(size);
   let length = 0;
   while (length < size) {
-    const { bytesRead } = await file.read(bytes, length, size - length, length);
+    const { bytesRead } = await file.read(buffer, length, size - length, length);
     if (bytesRead === 0) break; // shorter than when we looked
     length += bytesRead;
   }
+  const bytes = buffer.subarray(0, length);
+  const mimeType = pictureKind(bytes);
+  if (mimeType === null) return null;
   return {
     content: [
       { type: "text", text: `${shown}: ${mimeType}, ${length} bytes` },
-      { type: "image", data: bytes.toString("base64", 0, length), mimeType },
+      { type: "image", data: bytes.toString("base64"), mimeType },
     ],
   };
 }
 
 function kindOf(beginning: Buffer): string {
   const text = beginning.toString("latin1", 0, 16);
-  return KINDS.find(([start]) => text.startsWith(start))?.[1] ?? "binary data";
+  const kind = KINDS.find(([start]) => text.startsWith(start))?.[1] ?? "binary data";
+  const type = beginsLike(beginning);
+  return type === null ? kind : `it begins like ${type}, but is no whole picture, or too large a one`;
 }

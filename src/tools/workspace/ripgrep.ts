@@ -1,15 +1,18 @@
 // Asks ripgrep where something is, when it is installed. It is fast and knows .gitignore; what it says is only line numbers
 // to us, and looking.ts reads them.
 
-import { spawn } from "node:child_process";
 import { isAbsolute } from "node:path";
 import { createInterface } from "node:readline";
+import type { SessionKey } from "../../routing/key.ts";
+import { findProgram } from "../../sandbox/launch.ts";
 import { look, shownIn } from "../../sandbox/place.ts";
+import type { Processes, Running } from "../../sandbox/processes.ts";
 import { within, withinFolder } from "../../sandbox/within.ts";
 import { SKIPPED } from "./lines.ts";
 import type { Where } from "./looking.ts";
 
 export interface Asked {
+  readonly session: SessionKey; // whose process it is
   readonly workspace: string;
   readonly path: string;
   readonly pattern: string;
@@ -27,21 +30,21 @@ interface Start {
 }
 
 /** Null: it is not there, or cannot do this; then we look ourselves. One match more than asked for is told, if there is. */
-export async function whereByRipgrep(asked: Asked, signal: AbortSignal): Promise<readonly Where[] | null> {
+export async function whereByRipgrep(
+  processes: Processes,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<readonly Where[] | null> {
   const { workspace, path } = asked;
   return within({ workspace, path }, { make: false }, async (place) => {
+    const run = async (start: Start): Promise<readonly Where[] | null> => {
+      const running = await started(processes, asked, start);
+      return running && (await linesFrom(running, { ...start, limit: asked.limit, signal }));
+    };
     if ((await look(place))?.isFile())
-      return run(
-        asked,
-        startIn(place.folder.path, `./${place.name}`, (each) => shownIn(place.folder, each)),
-        signal,
-      );
+      return run(startIn(place.folder.path, `./${place.name}`, (each) => shownIn(place.folder, each)));
     return withinFolder({ workspace, path }, (folder) =>
-      run(
-        asked,
-        startIn(folder.path, "./", (each) => shownIn(folder, each)),
-        signal,
-      ),
+      run(startIn(folder.path, "./", (each) => shownIn(folder, each))),
     );
   });
 }
@@ -51,37 +54,53 @@ function startIn(path: string, target: string, shown: Start["shown"]): Start {
   return { cwd: path.replace("/proc/self/", `/proc/${process.pid}/`), target, shown };
 }
 
-async function run(
-  asked: Asked,
-  { cwd, target, shown }: Start,
-  signal: AbortSignal,
-): Promise<readonly Where[] | null> {
+/** Null: it is not there, or could not be started. */
+async function started(processes: Processes, asked: Asked, { cwd, target }: Start): Promise<Running | null> {
   // A folder of PATH that is not absolute would be one of the workspace.
   const PATH = (process.env["PATH"] ?? "").split(":").filter(isAbsolute).join(":");
-  const child = spawn("rg", argumentsOf(asked, target), {
-    cwd,
-    env: { PATH },
-    stdio: ["ignore", "pipe", "ignore"],
-    signal,
-    killSignal: "SIGKILL",
+  const program = await findProgram("rg", PATH, "/");
+  if (program === null) return null;
+  const command = [program, ...argumentsOf(asked, target)];
+  return await processes.start({ command, cwd, env: { PATH }, session: asked.session }).catch(() => null);
+}
+
+/** Nothing of it is left afterwards. */
+async function linesFrom(
+  running: Running,
+  { shown, limit, signal }: Start & { readonly limit: number; readonly signal: AbortSignal },
+): Promise<readonly Where[] | null> {
+  const { stdin, stdout, stderr, ended } = running;
+  const stop = (): void => void running.kill().catch(() => {}); // Told below, where it is waited for.
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  stdin.end();
+  stderr.resume();
+  // Whoever is left behind may keep the output open for ever.
+  const over = ended.then(async (how) => {
+    if (how.left > 0) await running.kill();
+    return how;
   });
-  const { promise: ended, resolve } = Promise.withResolvers<number | null>();
-  child.once("error", () => resolve(null)); // It is not installed, or was ended by the signal.
-  child.once("close", resolve);
+  over.catch(() => {}); // Told below, where it is waited for.
   const found = new Map<string, number[]>();
   let matches = 0;
-  for await (const line of createInterface({ input: child.stdout, crlfDelay: Infinity })) {
-    const [, path, number] = /^(?:\.\/)?([^\0]+)\0(\d+):/.exec(line) ?? [];
-    if (path === undefined || number === undefined) continue;
-    if (matches > asked.limit) break;
-    matches += 1;
-    const lines = found.get(path) ?? [];
-    lines.push(Number(number));
-    found.set(path, lines);
+  try {
+    for await (const line of createInterface({ input: stdout, crlfDelay: Infinity })) {
+      const [, path, number] = /^(?:\.\/)?([^\0]+)\0(\d+):/.exec(line) ?? [];
+      if (path === undefined || number === undefined) continue;
+      if (matches > limit) break;
+      matches += 1;
+      const lines = found.get(path) ?? [];
+      lines.push(Number(number));
+      found.set(path, lines);
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stdout.destroy();
   }
-  child.kill("SIGKILL");
-  const code = await ended;
-  if (matches === 0 && code !== 1) return null; // 1: nothing matches. Else it did not like something.
+  const isCut = matches > limit || signal.aborted;
+  if (isCut) await running.kill();
+  const { exitCode } = await over;
+  if (matches === 0 && exitCode !== 1) return null; // 1: nothing matches. Else it did not like something.
   return [...found].map(([path, lines]) => ({ path: shown(path), lines }));
 }
 

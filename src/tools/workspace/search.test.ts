@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   symlinkSync,
@@ -14,8 +16,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
-import { SimulatedWorld, type World } from "../../base/world.ts";
+import { alive, KEY } from "../../../test/sandbox/stage.ts";
+import { openLog } from "../../base/log.ts";
+import { RealWorld, SimulatedWorld, type World } from "../../base/world.ts";
 import { RESULT_BYTES_MAX } from "../../limits.ts";
+import { HAS_PROC } from "../../sandbox/proc.ts";
+import { Processes } from "../../sandbox/processes.ts";
 import type { Calling } from "../tool.ts";
 import { searchWith } from "./search.ts";
 
@@ -23,10 +29,16 @@ const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), "search-"));
 after(() => rmSync(folder, { recursive: true }));
 
+const records = join(folder, "processes");
+const processes = new Processes({ folder: records, world: new RealWorld(), log: openLog("silent") });
+after(() => processes.killEverything());
+
 /** Without ripgrep, unless a test has it: what is asked for is the same, and our own way has to be seen too. */
 const path = process.env["PATH"];
 const hasRipgrep = (path ?? "").split(":").some((each) => existsSync(join(each, "rg")));
 const ways = ["our own way", "with ripgrep"] as const;
+
+const skip = HAS_PROC ? false : "trees are found through /proc";
 
 /** An expression that takes for ever on this line. */
 const SLOW = { pattern: "^(a+)+$", line: `${"a".repeat(60)}b\n` };
@@ -61,10 +73,14 @@ async function search(
   input: Record<string, unknown>,
   { world = new SimulatedWorld(1), signal = never }: Asking = {},
 ): Promise<string> {
-  const tool = searchWith(world);
+  const tool = searchWith(world, processes);
   const given = await tool.input["~standard"].validate(input);
   assert.ok(!given.issues, JSON.stringify(given.issues));
-  const output = await tool.run(given.value, { agent: { workspace }, signal } as unknown as Calling);
+  const output = await tool.run(given.value, {
+    agent: { workspace },
+    session: { key: KEY },
+    signal,
+  } as unknown as Calling);
   assert.ok(typeof output === "string");
   assert.ok(Buffer.byteLength(output) <= RESULT_BYTES_MAX, "it stays whole in its entry");
   return output;
@@ -196,4 +212,46 @@ test("whoever gives up at any moment leaves nothing open", async (t) => {
     await given;
   }
   assert.equal(isOpen(at), false);
+});
+
+/** A stand-in for ripgrep: writes down its marker, leaves a process behind, and says what a test wants it to. */
+async function withStandIn(says: string, work: (at: string) => Promise<void>): Promise<void> {
+  const at = workspace({ "a.txt": "one\ntwo\n" });
+  const programs = workspace({
+    rg: `#!/bin/sh\necho $SESSIOND_PROCESS > "${join(at, "marker")}"\nsleep 1000 &\n${says}\n`,
+  });
+  chmodSync(join(programs, "rg"), 0o755);
+  process.env["PATH"] = `${programs}:${path}`;
+  try {
+    await work(at);
+  } finally {
+    process.env["PATH"] = path;
+  }
+  assert.deepEqual(alive([readFileSync(join(at, "marker"), "utf8").trim()]), []);
+  assert.deepEqual(readdirSync(records), []);
+}
+
+test("ripgrep is a process of its session: recorded, and ended with all it started", { skip }, async () => {
+  await withStandIn("printf './a.txt\\0002:\\n'", async (at) => {
+    assert.equal(await search(at, { pattern: "not asked" }), "a.txt\n2: two\n\n[1 match.]");
+  });
+  const many = "while :; do printf './a.txt\\0001:\\n'; done";
+  await withStandIn(many, async (at) => {
+    assert.match(
+      await search(at, { pattern: "x", limit: 1 }),
+      /^a.txt\n1: one\n\n\[1 match. There may be more/,
+    );
+  });
+  const giving = new AbortController();
+  await withStandIn("sleep 1000", async (at) => {
+    const given = search(at, { pattern: "x" }, { signal: giving.signal });
+    given.catch(() => {}); // It is looked at below.
+    while (processes.of(KEY).length === 0 || !existsSync(join(at, "marker"))) await settle();
+    giving.abort(new Error("nobody waits"));
+    await assert.rejects(given, /nobody waits/);
+  });
+});
+
+test("a search waits for a slot: it is a thread, and perhaps a process", () => {
+  assert.equal(searchWith(new SimulatedWorld(1), processes).process, true);
 });

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { Fault } from "../../base/fault.ts";
 import { alarm, CALLED_OFF } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
+import type { Processes } from "../../sandbox/processes.ts";
 import { PATH_CHARS_MAX } from "../../sandbox/within.ts";
 import { tool, type Tool } from "../tool.ts";
 import { newFlags, tellToStop } from "./flags.ts";
@@ -51,22 +52,25 @@ interface Found {
   end: "all" | "cut" | "late"; // late: time was up
 }
 
-export function searchWith(world: World): Tool {
+export function searchWith(world: World, processes: Processes): Tool {
   return tool({
     name: "search",
     description:
       "Search the text files of your workspace, line by line. Leaves out binary files, .git, node_modules and, where ripgrep is installed, what .gitignore names.",
     input,
     replay: "safe",
-    run: async (asked, { agent, signal }) => {
+    process: true, // A thread, and perhaps ripgrep.
+    run: async (asked, { agent, session, signal }) => {
       const late = new AbortController();
       const callOff = alarm(world, SEARCH_MS_MAX, () => late.abort(CALLED_OFF));
       try {
         const of = lookingFor(asked, agent.workspace);
         const both = AbortSignal.any([signal, late.signal]);
         const where = await whereByRipgrep(
+          processes,
           {
             ...of,
+            session: session.key,
             pattern: asked.pattern,
             ignoreCase: asked.ignoreCase ?? false,
             literal: asked.literal ?? false,

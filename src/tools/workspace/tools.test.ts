@@ -5,7 +5,10 @@ import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { openLog } from "../../base/log.ts";
+import { RealWorld } from "../../base/world.ts";
 import { RESULT_BYTES_MAX } from "../../limits.ts";
+import { Processes } from "../../sandbox/processes.ts";
 import type { Calling, Output } from "../tool.ts";
 import { workspaceTools } from "./tools.ts";
 
@@ -13,7 +16,19 @@ const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), "workspace-tools-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const tools = new Map(workspaceTools().map((each) => [each.name, each]));
+/** Counts how often others were let go first. */
+class Counting extends RealWorld {
+  rests = 0;
+
+  override sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms === 0) this.rests += 1;
+    return super.sleep(ms, signal);
+  }
+}
+
+const world = new Counting();
+const processes = new Processes({ folder: join(folder, "processes"), world, log: openLog("silent") });
+const tools = new Map(workspaceTools(world, processes).map((each) => [each.name, each]));
 
 /** A new workspace with these files. */
 class Workspace {
@@ -88,11 +103,16 @@ test("long lines are cut, and huge files are not read whole", async () => {
 });
 
 test("pictures are shown, other bytes are only named", async () => {
-  const png = Buffer.from("\x89PNG\r\n\x1a\n and so on\0", "latin1");
+  const png = Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "base64",
+  );
   const at = new Workspace({
     "a.png": png,
     "fake.png": "no picture",
-    "big.gif": Buffer.concat([Buffer.from("GIF89a"), Buffer.alloc(5 * 1024 * 1024)]),
+    "half.png": png.subarray(0, -1),
+    "gif.txt": "GIF89a is how they begin",
+    "big.gif": Buffer.concat([Buffer.from("GIF89a"), Buffer.alloc(4 * 1024 * 1024)]),
     "a.pdf": "%PDF-1.7\0",
     data: new Uint8Array(100),
   });
@@ -105,8 +125,13 @@ test("pictures are shown, other bytes are only named", async () => {
   assert.equal(await at.call("read", { path: "fake.png" }), "no picture");
   assert.match(
     await at.call("read", { path: "big.gif" }),
-    /picture \(image\/gif\) of 5242886 bytes; at most 5242880/,
+    /picture \(image\/gif\) of 4194310 bytes; at most 3932160/,
   );
+  assert.match(
+    await at.call("read", { path: "half.png" }),
+    /^half.png is no text: it begins like image\/png, but/,
+  );
+  assert.equal(await at.call("read", { path: "gif.txt" }), "GIF89a is how they begin");
   assert.equal(await at.call("read", { path: "a.pdf" }), "a.pdf is no text: a PDF document, 9 bytes.");
   assert.equal(await at.call("read", { path: "data" }), "data is no text: binary data, 100 bytes.");
 });
@@ -176,6 +201,59 @@ test("an edit that is not clear is refused with what would make it so", async ()
     /bytes is no text in UTF-8/,
   );
   await assert.rejects(at.call("edit", { path: "none", edits: edits(["a", "b"]) }), /there is no file none/);
+});
+
+test("lines that differ only in spaces are found among others that begin like them", async () => {
+  const at = new Workspace({ "a.txt": "x\na\na\na\n  b\nc d\ne\n" });
+  const refusal = (old: string): Promise<string> =>
+    at
+      .call("edit", { path: "a.txt", edits: edits([old, "new"]) })
+      .then(assert.fail, (error: Error) => error.message);
+  assert.match(await refusal("a\na\nb\nc"), /From line 3 on only spaces.*: "a", "a", " {2}b", "c d"/);
+  assert.match(await refusal("x\na\na\nb"), /Nothing like it is there/);
+  assert.match(await refusal("\n\na \na \na \nb\n\n"), /From line 2 on/);
+  assert.match(await refusal("b\ncd"), /From line 5 on/);
+  assert.match(await refusal("cd"), /From line 6 on/);
+});
+
+test("an edit that takes long lets others go first, and is bounded", async () => {
+  const [lines, marks] = ["some words\n".repeat(180_000), Array.from({ length: 50 }, (_, at) => `<${at}>`)];
+  const at = new Workspace({
+    "many.txt": `${marks.join("\n")}\n${lines}`,
+    "same.txt": "a\n".repeat(100_000),
+  });
+  const restsOf = async (work: Promise<unknown>): Promise<number> => {
+    const before = world.rests;
+    await work;
+    return world.rests - before;
+  };
+  const many = marks.map((mark) => ({ old: mark, new: `(${mark})` }));
+  assert.ok((await restsOf(at.call("edit", { path: "many.txt", edits: many }))) >= marks.length);
+  const like = edits([`${"a\n".repeat(24_000)}b`, "c"]);
+  const refused = assert.rejects(
+    at.call("edit", { path: "same.txt", edits: like }),
+    /old is not in the file/,
+  );
+  assert.ok((await restsOf(refused)) > 1);
+  const short = edits(["some words\nsome", "x"]);
+  const unclear = assert.rejects(
+    at.call("edit", { path: "many.txt", edits: short }),
+    /lines 51, 52, .* and more/,
+  );
+  assert.equal(await restsOf(unclear), 0);
+  const all = [{ old: "a", new: "b".repeat(100), all: true }];
+  await assert.rejects(
+    at.call("edit", { path: "same.txt", edits: all }),
+    /edit 1: it makes 10100000 characters; at most 2097152 bytes/,
+  );
+  const whole = [{ old: "a", new: "b", all: true }];
+  assert.match(await at.call("edit", { path: "same.txt", edits: whole }), /\[199881 more lines\]$/);
+  assert.equal(at.text("same.txt"), "b\n".repeat(100_000));
+});
+
+test("a file that is written is not written again after a crash", () => {
+  const never = [...tools.values()].filter(({ replay }) => replay === "never").map(({ name }) => name);
+  assert.deepEqual(never, ["write", "edit"]);
 });
 
 test("a file with CRLF keeps it", async () => {

@@ -17,7 +17,7 @@ export const write = tool({
     path: z.string().min(1).max(PATH_CHARS_MAX).describe("Relative to the workspace."),
     content: z.string().max(WRITTEN_BYTES_MAX).describe("The whole content."),
   }),
-  replay: "safe",
+  replay: "never", // Somebody may have changed the file meanwhile; written again, that would be lost.
   run: ({ path, content }, { agent, cause, signal }) => {
     const bytes = Buffer.from(content, "utf8");
     if (bytes.length > WRITTEN_BYTES_MAX)
