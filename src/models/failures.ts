@@ -63,6 +63,9 @@ const TOO_LONG_STATUSES: ReadonlySet<number | null> = new Set([400, 413, 422, 50
 const NO_ENTRY =
   /api key not valid|api_key_invalid|credit balance is too low|insufficient_quota|billing_error/i;
 
+/** Of these, those that another key of the same account would meet too. */
+const NO_MONEY = /credit balance|insufficient_quota|billing|quota|payment/i;
+
 /** Refusals of a picture: what is wrong with it, or that this model sees none. */
 const ABOUT_PICTURES =
   /\bimages?\b|image[_-]|\bpictures?\b|\bvision\b|\bmulti-?modal|\bmmproj\b|inline_?data/i;
@@ -167,14 +170,22 @@ function sentence(
 ): string {
   const { provider, keyHint } = of.asked;
   const said = saidBy(told);
-  if (of.why === "auth") return `${provider} does not let us in${inBrackets(of.status)}: ${said}; ${keyHint}`;
+  if (of.why === "auth") {
+    const isMoney = of.status === 402 || (of.status !== 401 && NO_MONEY.test(of.text));
+    const whatHelps = isMoney ? "see to its account: the key is known" : keyHint;
+    return `${provider} does not let us in${inBrackets(of.status)}: ${said}; ${whatHelps}`;
+  }
   if (of.why === "overflow") return `the context is too long for the model of ${provider}: ${said}`;
+  if (of.status === 404)
+    return `${provider} answered 404${at(told.url)}: ${said}; is the model's name right, and models.providers.${provider}.baseUrl (many end with /v1)?`;
   if (of.status !== null) return `${provider} answered ${of.status}: ${said}`;
   const code = networkCode(told);
   if (of.why === "local") return `${provider} could not be asked: ${said}`;
   if (code !== null && told.statusCode === undefined)
     return `${provider} cannot be reached${at(told.url)} (${code})`;
-  return `${provider}: the answer was cut off or is none: ${said}`;
+  const isNone = /without a finish reason/i.test(said);
+  const hint = isNone ? `; if that is always so, is models.providers.${provider}.baseUrl right?` : "";
+  return `${provider}: the answer was cut off or is none: ${said}${hint}`;
 }
 
 function inBrackets(status: number | null): string {

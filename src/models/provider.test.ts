@@ -305,7 +305,11 @@ test("an account without money needs a person, whatever status it is told with",
     standin.play(status(code, errorBody(api, code, message, type)));
     const failed = await failure(modelAt(standin, api));
     assert.deepEqual([failed.why, failed.throttled], ["auth", false], failed.message);
-    assert.match(failed.message, /set [A-Z]+_API_KEY, or models\.providers\./);
+    const helps =
+      api === "google"
+        ? /; set GOOGLE_API_KEY, or models\.providers\./
+        : /; see to its account: the key is known$/;
+    assert.match(failed.message, helps);
   }
   standin.play(
     status(429, errorBody("google", 429, "You exceeded your current quota. Check your plan and billing.")),
@@ -314,6 +318,16 @@ test("an account without money needs a person, whatever status it is told with",
     (await failure(modelAt(standin, "google"))).why,
     "retry",
     "Google says so to everybody who is fast",
+  );
+});
+
+test("what is not there may be the model or the address, and both are named", async () => {
+  standin.play(status(404, errorBody("openai", 404, "no such thing", null)));
+  const { why, message } = await failure(modelAt(standin, "openai"));
+  assert.equal(why, "local");
+  assert.match(
+    message,
+    /^openai answered 404 at 127\.0\.0\.1:\d+: no such thing; is the model's name right, and .*baseUrl/,
   );
 });
 

@@ -208,7 +208,7 @@ describe("programs that are aborted", { skip }, () => {
     await shop.stage.until(async () => (await shop.stage.results(MAIN)).length === 40);
     await shop.begun(8);
     await shop.stage.until(async () => ["daemon", "stubborn"].every((name) => existsSync(shop.file(name))));
-    assert.ok(shop.alive.length > 16); // each has its launcher
+    await shop.stage.until(async () => shop.alive.length > 16); // each has its launcher
     assert.equal((await sessions.abort(MAIN)).accepted, true);
     assert.equal((await sessions.wait(MAIN, id)).outcome, "aborted");
     await shop.nothingIsLeft();
