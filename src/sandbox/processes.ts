@@ -121,11 +121,11 @@ export class Processes {
     }
   }
 
-  /** P2. */
+  /** P2. Last it is forgotten: who ends everything waits for its record too. */
   async #gone(running: Started): Promise<void> {
-    if (!this.#trees.delete(running)) return;
     this.#sampler.remove(running);
     await this.#remove(running.id);
+    this.#trees.delete(running);
   }
 
   async #remove(id: string): Promise<void> {

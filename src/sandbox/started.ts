@@ -60,6 +60,7 @@ export class Started implements Running {
   #peakBytes = 0;
   #hasReported = false;
   #hasEnded = false;
+  #gone: Promise<void> | null = null; //    null: something of it lives, or nobody has looked
   #killing: Promise<boolean> | null = null; // null: nobody asked for it, or it did not help
 
   constructor(
@@ -152,8 +153,10 @@ export class Started implements Running {
     }
   }
 
+  /** Whoever finds it so waits for the same end of its record. */
   async #over(): Promise<void> {
-    await this.#parts.gone(this);
+    this.#gone ??= this.#parts.gone(this);
+    await this.#gone;
     this.#launched.goOn();
   }
 

@@ -240,6 +240,20 @@ describe("a server of tools", { skip }, () => {
     assert.match(text ?? "", /^There is no tool "dying__call"\. You have: /);
   });
 
+  test("that takes its time to start holds nobody's slot, and an abort is heard meanwhile", async (t) => {
+    const agents = { main: {}, other: { tools: { deny: ["slow__*"] } } };
+    const mcpServers = { slow: { command: "sleep", args: ["1000"] } };
+    const stage = await Stage.open(t, { agents, mcpServers, scheduler: { slots: 1 } });
+    const { sessions } = stage;
+    const { id } = await sessions.send(MAIN, "hello");
+    await stage.until(async () => (await sessions.call("overview", {})).servers[0]?.state === "starting");
+    assert.equal((await sessions.ask("agent:other:main", "!say here")).text, "here");
+    assert.equal((await sessions.status(MAIN)).state, "running");
+    await sessions.abort(MAIN);
+    assert.equal((await sessions.wait(MAIN, id)).outcome, "aborted");
+    assert.equal((await sessions.call("overview", {})).servers[0]?.state, "starting"); // nobody waited for that
+  });
+
   test("at an address is the same: it is called, its death is an error of the call, and it comes back", async (t) => {
     const port = await freePort();
     const rig = await Rig.open(t);
