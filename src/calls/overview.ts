@@ -33,6 +33,11 @@ export const overview = z.strictObject({
       }),
     )
     .describe("Those that were asked since the start."),
+  programs: z
+    .array(z.strictObject({ sessionKey: z.string().nullable(), pid: z.int(), startedAt: z.string() }))
+    .describe(
+      "Those that run now, also in the background. null: one of the gateway itself, such as a server of tools.",
+    ),
   servers: z
     .array(
       z.strictObject({
@@ -75,12 +80,17 @@ export const models = z.strictObject({
 
 type Overview = z.input<typeof overview>;
 
-export function overviewOf({ slots, processSlots, mcp }: System): Overview {
+export function overviewOf({ slots, processSlots, processes, mcp }: System): Overview {
   const load = slots.load();
   return {
     slots: slotsOf(load),
     processes: slotsOf(processSlots.load()),
     providers: load.providers.map((each) => ({ ...each })),
+    programs: processes.all().map(({ session, pid, startedAtMs }) => ({
+      sessionKey: session,
+      pid,
+      startedAt: new Date(startedAtMs).toISOString(),
+    })),
     servers: mcp.status().map(({ retryAtMs, ...server }) => ({
       ...server,
       retryAt: retryAtMs === null ? null : new Date(retryAtMs).toISOString(),

@@ -16,18 +16,20 @@ import type { Readable, Writable } from "node:stream";
 import { MARKER } from "./proc.ts";
 
 /**
- * Descriptor 3 is where it is told to go on, 4 where it reports; the program has neither. SIGTERM goes to everybody, and the
+ * Descriptor 3 is where it is told to go on, 4 where it reports; the program has neither. What the shell itself would say
+ * of its end ("Terminated") is not the program's, and goes nowhere. SIGTERM goes to everybody, and the
  * shell outlives it so that it can report; a signal that is caught here is not caught by the program. When it has reported
  * it lets go of the outputs, so that their end is seen.
  */
 const LAUNCHER = `
 read -r go <&3 || exit 125
 trap : HUP INT TERM
-"$@" 3<&- 4>&-
+exec 5>&2 2>/dev/null
+"$@" 2>&5 3<&- 4>&- 5>&-
 code=$?
 trap '' HUP INT TERM
 { echo "$code"; times; } >&4
-exec <&- >&- 2>&- 4>&-
+exec <&- >&- 2>&- 4>&- 5>&-
 read -r go <&3
 exit "$code"
 `;

@@ -76,6 +76,15 @@ export class Processes {
     return [...this.#trees].filter(([, whose]) => whose === session).map(([running]) => running);
   }
 
+  /** Everything that runs now, and whose it is. */
+  all(): readonly {
+    readonly session: SessionKey | null;
+    readonly pid: number;
+    readonly startedAtMs: number;
+  }[] {
+    return [...this.#trees].map(([{ pid, startedAtMs }, session]) => ({ session, pid, startedAtMs }));
+  }
+
   /** What is of one session. Whoever calls this sees to it that nobody starts more. */
   async killAll(session: SessionKey): Promise<void> {
     await Promise.all(this.#starting);

@@ -106,7 +106,7 @@ test(
     assert.ok((results[48]?.used?.peakBytes ?? 0) >= 48 * 1024 * 1024);
     assert.match(
       results[49]?.text ?? "",
-      /^daemon\n\[exit 0, .*\]\n\[\d process(?:es)? that it left behind w.* ended; use background: true/,
+      /^daemon\n(?:Killed\n)?\[exit 0, .*\]\n\[\d process(?:es)? that it left behind w.* ended; use background: true/,
     );
   },
 );

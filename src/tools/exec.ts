@@ -10,7 +10,7 @@
 //   E1. A call in the foreground returns or rejects only after nothing of its tree is left.
 
 import { z } from "zod";
-import { alarm, unlessAborted } from "../base/waiting.ts";
+import { unlessAborted, unlessLate } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
 import { findProgram } from "../sandbox/launch.ts";
@@ -42,12 +42,6 @@ const TAIL_CHARS_MAX = 192 * 1024;
 
 /** How long a background process is watched before its first output is told. */
 const FIRST_WORDS_MS = 1_000;
-
-/**
- * How long before the end of the whole call a command is ended, so that its output can still be told: SIGTERM has two
- * seconds, and killing takes a moment.
- */
-const ENDING_MS = 4_000;
 
 /** How long the rest of an output is waited for after its whole tree is gone. It comes at once, or somebody else has the pipe. */
 const REST_MS = 500;
@@ -115,14 +109,14 @@ async function inForeground(parts: ExecParts, { asked, call, starting }: Asked):
   output.read(running.stdout);
   output.read(running.stderr);
   running.stdin.end(asked.input ?? "");
-  const wholeMs = call.agent.limits.toolSeconds * 1_000 - ENDING_MS;
-  const waitMs = Math.min((asked.seconds ?? SECONDS_MAX) * 1_000, Math.max(wholeMs, 1_000));
-  const inTime = await unlessAborted(waited(world, waitMs, running.ended), call.signal).catch(() => null);
+  const { toolSeconds } = call.agent.limits; // The call itself may take a little longer: its end takes a moment.
+  const waitMs = Math.min(asked.seconds ?? SECONDS_MAX, toolSeconds) * 1_000;
+  const inTime = await unlessAborted(unlessLate(world, waitMs, running.ended), call.signal).catch(() => null);
   const tookMs = world.nowMs() - sinceMs;
   if (inTime === null || inTime.left > 0) await running.kill(); // E1
   call.signal.throwIfAborted();
-  const ended = inTime ?? (await waited(world, REST_MS, running.ended)) ?? STUCK;
-  await waited(world, REST_MS, output.isRead);
+  const ended = inTime ?? (await unlessLate(world, REST_MS, running.ended)) ?? STUCK;
+  await unlessLate(world, REST_MS, output.isRead);
   return resultOf(output.text(), ended, { tookMs, isLate: inTime === null });
 }
 
@@ -168,7 +162,7 @@ async function inBackground(parts: ExecParts, jobs: Jobs, { asked, call, startin
   const job = await jobs.start(call.session.key, asked.command, () => processes.start(starting));
   if (typeof job === "string") return { content: job, isError: true };
   if (asked.input !== undefined) job.running.stdin.write(asked.input);
-  await waited(world, FIRST_WORDS_MS, unlessAborted(job.running.ended, call.signal));
+  await unlessAborted(unlessLate(world, FIRST_WORDS_MS, job.running.ended), call.signal).catch(() => null);
   return startedOf(job);
 }
 
@@ -184,14 +178,4 @@ function startedOf(job: Job): Result {
   job.isCharged = true;
   const used = { cpuMs: ended.cpuMs, peakBytes: ended.peakBytes };
   return { content: content.join("\n"), isError: ended.exitCode !== 0, used };
-}
-
-/** Null: it takes longer, or it failed. */
-async function waited<Value>(world: World, ms: number, promise: Promise<Value>): Promise<Value | null> {
-  const { promise: first, resolve } = Promise.withResolvers<Value | null>();
-  const callOff = alarm(world, ms, () => resolve(null));
-  promise.then(resolve, () => resolve(null));
-  const value = await first;
-  callOff();
-  return value;
 }

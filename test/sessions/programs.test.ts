@@ -249,6 +249,22 @@ describe("programs that are aborted", { skip }, () => {
   });
 });
 
+test(
+  "a program has the time that its agent's tools have, from when it begins; what it said is kept",
+  { skip },
+  async (t) => {
+    const agents = { main: { tools: { exec: true }, limits: { toolSeconds: 1 } } };
+    const shop = await Shop.open(t, { agents, scheduler: { processes: 1 } });
+    const line = run("echo begun; sleep 100");
+    await shop.stage.sessions.ask(MAIN, `${line}\n${line}`);
+    const results = await shop.stage.results(MAIN);
+    for (const { text } of results)
+      assert.match(text, /^begun\n(?:Terminated\n)?\[ended because it ran longer than 1\.\d s, /);
+    assert.equal(results.length, 2);
+    await shop.nothingIsLeft();
+  },
+);
+
 describe("programs in the background", { skip }, () => {
   test("go on after their turn, and are read, written to and ended in later ones", async (t) => {
     const shop = await Shop.open(t);
@@ -262,6 +278,11 @@ describe("programs in the background", { skip }, () => {
     await shop.stage.until(async () => (await tell(act({ action: "read" }))).includes("heard you"));
     assert.equal(shop.records.length, 1);
     assert.ok(shop.alive.length > 2);
+    const { programs } = await sessions.call("overview", {});
+    assert.deepEqual(
+      programs.map(({ sessionKey }) => sessionKey),
+      [MAIN],
+    );
     const other = `!call process ${JSON.stringify({ action: "kill", id })}\n!then\n!results`;
     const { text } = await sessions.ask("agent:main:direct:eve", other);
     assert.match(text ?? "", /^There is no "p-.*This session has no background processes\.$/);
