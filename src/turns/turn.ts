@@ -152,6 +152,7 @@ export class Turn {
       if (this.#left !== null) {
         await this.#safePoint(); // who was killed meanwhile runs nothing more
         await this.#mailbox.waiting(); // who wrote meanwhile is heard before more is done
+        await unlessAborted(this.#tools, this.#either); // a server of tools may take its time to start
         const left = this.#left;
         this.#left = null;
         await settleLeft(await this.#callParts(left.seq), left, this.#parts.store);
@@ -278,7 +279,7 @@ export class Turn {
       agent: this.#agent,
       class: () => this.#urgency(),
       processSlots: this.#parts.processSlots,
-      tools: await unlessAborted(this.#tools, this.#either), // a server of tools may take its time to start
+      tools: await this.#tools, // They are there: a model was shown them, or they were waited for.
       putBlob: this.#putBlob,
       clean: this.#parts.clean,
       stop: this.#stop.signal,
