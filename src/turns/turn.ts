@@ -29,7 +29,7 @@ import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
-import type { Speaking } from "./ask.ts";
+import { Doing } from "./doing.ts";
 import { failureWords, stateAfter, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
 import { answeredTo, entriesOf, rerouting } from "./letters.ts";
@@ -64,9 +64,7 @@ export class Turn {
   #callOffGrace = (): void => {};
   /** Calls that the process before left, and that nobody has seen to yet. */
   #left: Unsettled | null;
-  /** What the model has said of the answer that it is giving; null: it is not being asked. */
-  #speaking: Speaking | null = null;
-  #calling: readonly string[] = []; // names of tools that run, or are about to
+  readonly #now = new Doing();
 
   /** `open`: the turn that is gone on with; null: a new one. */
   constructor(parts: TurnParts, { held, mailbox, agent }: Place, open: OpenTurn | null) {
@@ -108,10 +106,7 @@ export class Turn {
 
   /** In words, for people. */
   get doing(): string {
-    if (this.#speaking !== null) return this.#speaking.trouble ?? `asks ${this.#speaking.voice.model.id}`;
-    return this.#calling.length === 0
-      ? "writes down what happened"
-      : `runs ${[...new Set(this.#calling)].join(", ")}`;
+    return this.#now.words;
   }
 
   /** It has taken this letter, or is about to. */
@@ -183,17 +178,14 @@ export class Turn {
     const { answer, ...how } = await this.#ask();
     if (answer.kind === "reply") return await this.#hear(answer, how);
     const { voice, modelMs, passedOver } = how;
+    const { message: reason, why } = answer;
+    const said = { content: [], stopReason: "error", errorMessage: reason, passedOver };
     await this.#end({
-      outcome: answer.why === "overflow" ? "overflow" : "failed",
-      reason: answer.message,
-      entries: await this.#spoken(voice, {
-        content: [],
-        stopReason: "error",
-        errorMessage: answer.message,
-        passedOver,
-      }),
+      outcome: why === "overflow" ? "overflow" : "failed",
+      reason,
+      entries: await this.#spoken(voice, said),
       charge: { modelMs },
-      words: failureWords(answer.message),
+      words: failureWords(reason),
     });
     return true;
   }
@@ -229,7 +221,7 @@ export class Turn {
 
   async #ask(): Promise<Asked> {
     const voices = voicesOf(this.#parts.catalog, this.#agent, this.#inForce());
-    this.#speaking = { voice: voices[0], words: [], trouble: null };
+    this.#now.speaking = { voice: voices[0], words: [], trouble: null };
     const step: Step = {
       voices,
       held: this.#held,
@@ -240,8 +232,8 @@ export class Turn {
       class: () => this.#urgency(),
       signal: this.#either,
     };
-    const asked = await askModel(this.#parts, step, this.#speaking);
-    this.#speaking = null;
+    const asked = await askModel(this.#parts, step, this.#now.speaking);
+    this.#now.speaking = null;
     return asked;
   }
 
@@ -261,9 +253,9 @@ export class Turn {
     const told = this.#replies.meanwhile(`step-${this.#steps}`, stepTold(this.#inForce().verbose, content));
     await this.#held.commit({ entries, charge, others: told, state: this.#running() });
     const { lastSeq } = this.#held.row.transcript;
-    this.#calling = calls.map(({ name }) => name);
+    this.#now.calling = calls.map(({ name }) => name);
     await runCalls(await this.#callParts(lastSeq), lastSeq, calls);
-    this.#calling = [];
+    this.#now.calling = [];
     return false;
   }
 
@@ -304,12 +296,12 @@ export class Turn {
       const left: Body = { type: "custom", customType: "sessiond/turn-left", data: { turn: this.#id } };
       return await this.#held.commit({ entries: [left], charge });
     }
-    const text = this.#speaking?.words.join("") ?? "";
+    const text = this.#now.speaking?.words.join("") ?? "";
     // What it had said is kept, marked as not finished: people saw it, and the model should know.
     const entries =
-      this.#speaking === null || text.trim() === ""
+      this.#now.speaking === null || text.trim() === ""
         ? []
-        : await this.#spoken(this.#speaking.voice, {
+        : await this.#spoken(this.#now.speaking.voice, {
             content: [{ type: "text", text }],
             stopReason: "aborted",
           });

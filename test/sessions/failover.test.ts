@@ -143,6 +143,8 @@ describe("a fallback", () => {
     assert.equal(reason, "no (auth) (before it, first/one: no (auth))");
     const { entries } = await stage.sessions.history("main");
     assert.deepEqual([entries.at(-1)?.isError, entries.at(-1)?.text], [true, reason]);
+    const { lastTurn, why } = await stage.sessions.status("main");
+    assert.deepEqual([lastTurn?.outcome, lastTurn?.reason, why], ["failed", reason, "nothing to do"]);
   });
 
   test("that is not known is refused at the start", async (t) => {
@@ -165,8 +167,14 @@ test("what was said by a try that broke is nobody's answer, also when the turn i
     const { state } = await stage.sessions.status("main");
     return state === "running" && slots.inUse.interactive === 0 && slots.waiting.interactive === 0;
   });
+  assert.match(
+    (await stage.sessions.status("main")).why,
+    /^step 1 of a turn since .*: first\/one failed: no \(retry\)$/,
+  );
   await stage.sessions.abort("main");
   assert.equal((await stage.sessions.wait("main", id)).outcome, "aborted");
+  const { lastTurn } = await stage.sessions.status("main");
+  assert.deepEqual([lastTurn?.outcome, lastTurn?.reason], ["aborted", "a person stopped it"]);
   assert.ok(!(await stage.bytes("main")).includes("half of a"));
 });
 

@@ -207,6 +207,7 @@ describe("programs that are aborted", { skip }, () => {
     const { id } = await sessions.send(MAIN, calls.map((each) => run(each)).join("\n"));
     await shop.stage.until(async () => (await shop.stage.results(MAIN)).length === 40);
     await shop.begun(8);
+    assert.match((await shop.stage.sessions.status(MAIN)).why, /^step \d of a turn since .*: runs exec$/);
     await shop.stage.until(async () => ["daemon", "stubborn"].every((name) => existsSync(shop.file(name))));
     await shop.stage.until(async () => shop.alive.length > 16); // each has its launcher
     assert.equal((await sessions.abort(MAIN)).accepted, true);

@@ -13,7 +13,7 @@ export const VARIANTS = {
       from:
         "    await this.#held.commit({ entries, charge, others: told, state: this.#running() });\n" +
         "    const { lastSeq } = this.#held.row.transcript;\n" +
-        "    this.#calling = calls.map(({ name }) => name);\n" +
+        "    this.#now.calling = calls.map(({ name }) => name);\n" +
         "    await runCalls(await this.#callParts(lastSeq), lastSeq, calls);\n",
       to:
         "    const seq = this.#held.row.transcript.lastSeq + entries.length;\n" +
