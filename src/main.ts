@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { Fault } from "./base/fault.ts";
 import { openLog, type Log } from "./base/log.ts";
-import { withoutSecrets } from "./base/redact.ts";
+import { cleaning } from "./base/redact.ts";
 import { RealWorld, type World } from "./base/world.ts";
 import type { System } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
@@ -102,7 +102,6 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
   const processSlots = toolSlots(world, config);
   const mcp = new McpServers({ world, log, processes, servers: config.mcp });
   const answers = new Answers();
-  const secrets = secretsIn(config);
   const commit = async (changes: readonly Change[]): Promise<Receipt> => {
     const receipt = await store.commit(changes);
     lanes.told(changes, receipt);
@@ -133,7 +132,7 @@ function wire(wiring: Wiring): { readonly system: System; readonly bus: Bus; rea
     agents: config.agents as ReadonlyMap<string, Agent>,
     channels: new Set(channels.keys()),
     processes,
-    clean: (text) => withoutSecrets(text, secrets),
+    clean: cleaning(secretsIn(config)),
     outbox: { store, commit, world, log, channels },
   };
   const begin = (claim: Claim): Promise<SessionWorker | null> => beginWork(work, claim);
@@ -191,11 +190,12 @@ function placed<Value>(where: string, look: () => Value): Value {
 
 /** A folder that is not there is made by the first tool that needs it. If somebody named it, that may be a mistake. */
 async function checkWorkspaces({ home, agents }: Config, log: Log): Promise<void> {
-  for (const { id, workspace } of agents.values()) {
+  const look = async ({ id, workspace }: Agent): Promise<void> => {
     const found = await stat(workspace).catch(() => null);
     if (found !== null && !found.isDirectory())
       throw new Fault("bad_input", `config: agents.${id}.workspace: ${workspace} is not a folder`);
     if (found === null && !workspace.startsWith(join(home, "agents")))
       log.warn({ agent: id, workspace }, "the workspace is not there; it will be made, and is empty then");
-  }
+  };
+  await Promise.all([...agents.values()].map(look));
 }

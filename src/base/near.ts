@@ -1,12 +1,17 @@
 // What somebody may have meant who misspelt a word.
 
-/** Two edits in a short word make another word: more than half of it has to be left. */
 export function instead(key: string, known: readonly string[]): string {
+  const near = nearest(key, known);
+  return near === null ? `there are ${known.join(", ")}` : `did you mean ${near}?`;
+}
+
+/** Null: none is near. Two edits in a short word make another word: more than half of it has to be left. */
+export function nearest(key: string, known: readonly string[]): string | null {
   for (const edits of [1, 2]) {
     const near = known.find((each) => edits * 2 < each.length && isNear(key, each, edits));
-    if (near !== undefined) return `did you mean ${near}?`;
+    if (near !== undefined) return near;
   }
-  return `there are ${known.join(", ")}`;
+  return null;
 }
 
 /** Whether that many edits make one of the other: a letter more, one less, another one, or two changed over. */

@@ -35,7 +35,13 @@ export function redacted(text: string): string {
 
 /** Call it before anything is cut off: a text that ends in the middle of a secret would keep its beginning. */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
-  return formsOf(secrets).reduce((out, form) => out.replaceAll(form, "[secret]"), text);
+  return cleaning(secrets)(text);
+}
+
+/** The same for many texts: what is looked for is put together once. */
+export function cleaning(secrets: readonly Secret[]): (text: string) => string {
+  const forms = formsOf(secrets);
+  return (text) => forms.reduce((out, form) => out.replaceAll(form, "[secret]"), text);
 }
 
 /** Characters of the longest text that is taken out: so much can be left of one at the end of a text that was cut. */

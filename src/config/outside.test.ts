@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { Fault } from "../base/fault.ts";
 import type { Config, Provider } from "./config.ts";
 import { readConfig } from "./load.ts";
+import { secretsIn } from "./outside.ts";
 
 const ENV = {
   ANTHROPIC_API_KEY: "sk-ant-1",
@@ -136,4 +137,20 @@ describe("servers of tools", () => {
     refused({ mcpServers: { x: { url: "ftp://x" } } }, /begins with http/);
     refused({ mcpServers: { a__b: { url: "http://x" } } }, /a server's name/);
   });
+});
+
+test("what must not be written down: keys, and what came from the environment; not words like any other", () => {
+  const config = read({
+    models: {
+      providers: {
+        openai: { apiKey: "sk-2", headers: { accept: "application/json", "x-key": "k ${WIKI}" } },
+      },
+    },
+    mcpServers: {
+      files: { command: "npx", env: { NODE_ENV: "production", TOKEN: "${WIKI}" } },
+      wiki: { url: "http://x", headers: { authorization: "Bearer ${WIKI}" } },
+    },
+  });
+  const texts = secretsIn(config).map((secret) => secret.reveal());
+  assert.deepEqual(new Set(texts), new Set(["sk-ant-1", "sk-2", "g-2", "w-3"]));
 });

@@ -5,7 +5,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
-import { instead } from "../base/near.ts";
+import { nearest } from "../base/near.ts";
 import type { Prices } from "../config/config.ts";
 import type { Model } from "./model.ts";
 
@@ -120,9 +120,8 @@ export class Catalog {
     const whole = this.known().find(({ id }) => slash < 0 && id.endsWith(`/${name}`));
     if (whole) return `; did you mean ${whole.id}?`;
     if (slash < 0 || this.#sources.size === 0 || this.#sources.has(name.slice(0, slash))) return "";
-    const meant = instead(name.slice(0, slash), [...this.#sources.keys()]);
-    const near = meant.startsWith("did you mean") ? `; ${meant}` : "";
-    return `${near}; other providers are written down under models.providers`;
+    const near = nearest(name.slice(0, slash), [...this.#sources.keys()]);
+    return `${near === null ? "" : `; did you mean ${near}?`}; other providers are written down under models.providers`;
   }
 
   #known(): string {

@@ -33,6 +33,17 @@ test("P1: what runs has a record, and is known as its session's", { skip }, asyn
   assert.equal(output.text(), "read this");
 });
 
+test("P1: what cannot be recorded is not executed, and the model is told why", { skip }, async (test) => {
+  const stage = new Stage(test);
+  writeFileSync(stage.folder, "in the way"); // as if the disk took no more
+  const trace = join(stage.home, "trace");
+  await assert.rejects(stage.start(`echo ran > "${trace}"`), /its record could not be written/);
+  rmSync(stage.folder);
+  assert.equal((await stage.run("exit 0")).exitCode, 0); // as soon as it can be, it is
+  assert.ok(!existsSync(trace));
+  assert.deepEqual(stage.records, []);
+});
+
 test("a program that a signal ended is told as shells do", { skip }, async (test) => {
   assert.equal((await new Stage(test).run("kill -9 $$")).exitCode, 137);
 });

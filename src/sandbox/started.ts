@@ -5,7 +5,7 @@
 
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../base/log.ts";
-import { alarm } from "../base/waiting.ts";
+import { unlessLate } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import { Group, signal } from "./group.ts";
 import type { Exit, Launched } from "./launch.ts";
@@ -165,11 +165,8 @@ export class Started implements Running {
     const bytes = (): number =>
       [stdout, stderr].reduce((sum, each) => sum + ((each as { bytesRead?: number }).bytesRead ?? 0), 0);
     for (let [before, now] = [-1, bytes()]; before !== now; [before, now] = [now, bytes()]) {
-      const silence = Promise.withResolvers<false>();
-      const callOff = alarm(this.#parts.world, SILENCE_MS, () => silence.resolve(false));
-      const isClosed = await Promise.race([closed.then(() => true), silence.promise]);
-      callOff();
-      if (isClosed) return;
+      const isClosed = closed.then(() => true);
+      if (await unlessLate(this.#parts.world, SILENCE_MS, isClosed)) return;
     }
   }
 }

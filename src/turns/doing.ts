@@ -1,4 +1,5 @@
 import type { Speaking } from "./ask.ts";
+import type { Voice } from "./spoken.ts";
 
 /** What a turn does now. Only it knows: of all this nothing is written down before it is done. */
 export class Doing {
@@ -7,6 +8,13 @@ export class Doing {
   /** Names of tools that run, or are about to. */
   calling: readonly string[] = [];
 
+  /** What people have seen of an answer that is not finished; null: nothing. */
+  get said(): { readonly voice: Voice; readonly text: string } | null {
+    const text = this.speaking?.words.join("") ?? "";
+    return this.speaking === null || text.trim() === "" ? null : { voice: this.speaking.voice, text };
+  }
+
+  /** For people. */
   get words(): string {
     if (this.speaking !== null) return this.speaking.trouble ?? `asks ${this.speaking.voice.model.id}`;
     const names = [...new Set(this.calling)];

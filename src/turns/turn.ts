@@ -296,15 +296,10 @@ export class Turn {
       const left: Body = { type: "custom", customType: "sessiond/turn-left", data: { turn: this.#id } };
       return await this.#held.commit({ entries: [left], charge });
     }
-    const text = this.#now.speaking?.words.join("") ?? "";
     // What it had said is kept, marked as not finished: people saw it, and the model should know.
-    const entries =
-      this.#now.speaking === null || text.trim() === ""
-        ? []
-        : await this.#spoken(this.#now.speaking.voice, {
-            content: [{ type: "text", text }],
-            stopReason: "aborted",
-          });
+    const { voice, text } = this.#now.said ?? { voice: null, text: "" };
+    const said = { content: [{ type: "text", text }], stopReason: "aborted" } as const;
+    const entries = voice === null ? [] : await this.#spoken(voice, said);
     const words = stop.kind === "aborted" ? [] : failureWords(stop.why);
     await this.#end({ outcome: stop.kind, reason: stop.why, entries, charge: {}, words });
   }

@@ -9,7 +9,7 @@ import { afterwards } from "../fixtures/home.ts";
 import { APIS, NAMES, PIXEL } from "../providers/asking.ts";
 import { redirect, refusePictures, reply, Standin, status } from "../providers/standin.ts";
 import { errorBody } from "../providers/wire.ts";
-import { Stage } from "./stage.ts";
+import { Stage, tool } from "./stage.ts";
 
 const HERON = "the-heron-walks-at-dawn";
 
@@ -77,4 +77,15 @@ test("a key that stands in the middle of a header is nowhere in what can be seen
   for (const { parentPath, name } of files)
     assert.equal(readFileSync(join(parentPath, name), "latin1").includes(HERON), false, name);
   assert.equal(logged.join("\n").includes(HERON), false);
+});
+
+test("a key that a tool returns is not written down", async (t) => {
+  process.env["HERON"] = HERON;
+  afterwards(t, () => void delete process.env["HERON"]);
+  const providers = { openai: { apiKey: "${HERON}" } };
+  const leak = tool("leak", async () => ({ content: `it is ${HERON}`, details: { key: HERON } }));
+  const stage = await Stage.open(t, { models: { providers } }, { tools: [leak] });
+  assert.equal((await stage.sessions.ask("main", "!call leak {}\n!then\n!results")).text, "it is [secret]");
+  const bytes = await stage.bytes("main");
+  assert.ok(bytes.includes("it is [secret]") && !bytes.includes(HERON));
 });

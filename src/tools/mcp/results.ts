@@ -1,4 +1,3 @@
-import { TOOL_OUTPUT_BYTES_MAX } from "../../limits.ts";
 import type { Block } from "../../transcript/entry.ts";
 import { pictureKind } from "../picture.ts";
 import type { Result } from "../tool.ts";
@@ -10,7 +9,7 @@ const BLOCKS_MAX = 500;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a server's tool answered, as a result of ours. */
+/** What a server's tool answered, as a result of ours. How large it may be is seen to where every result is (turns/toolcalls.ts). */
 export function resultOf({ content = [], structuredContent, isError }: Called): Result {
   const blocks = content.slice(0, BLOCKS_MAX).map((each) => blockOf(fieldsOf(each)));
   if (content.length > BLOCKS_MAX)
@@ -18,7 +17,7 @@ export function resultOf({ content = [], structuredContent, isError }: Called): 
   const hasText = content.some((each) => fieldsOf(each)["type"] === "text");
   if (!hasText && structuredContent !== undefined) blocks.push(text(JSON.stringify(structuredContent)));
   if (blocks.length === 0) blocks.push(text("It returned nothing."));
-  return { content: bounded(blocks), isError: isError === true };
+  return { content: blocks, isError: isError === true };
 }
 
 function blockOf(block: Fields): Block {
@@ -59,17 +58,6 @@ function picture(data: unknown, mimeType: unknown, what: string): Block {
   const kind = pictureKind(bytes);
   if (kind !== null) return { type: "image", data: bytes.toString("base64"), mimeType: kind };
   return text(`[${what} of type ${typeIn(mimeType)}: it cannot be shown]`);
-}
-
-/** What does not fit is cut or left out, and says so. */
-function bounded(blocks: readonly Block[]): Block[] {
-  let room = TOOL_OUTPUT_BYTES_MAX;
-  return blocks.map((block): Block => {
-    const bytes =
-      block.type === "image" ? block.data.length : Buffer.byteLength(textIn(fieldsOf(block)["text"]));
-    room -= bytes;
-    return room >= 0 ? block : text("[left out: the result is longer than is kept]");
-  });
 }
 
 function text(words: string): Block {
