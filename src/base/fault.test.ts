@@ -9,6 +9,7 @@ const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: numbe
   not_found: [404, 66, false],
   exists: [409, 73, false],
   conflict: [409, 65, false],
+  would_deadlock: [409, 65, false],
   stale_writer: [409, 75, true],
   ended: [410, 69, false],
   cursor_expired: [410, 75, false],

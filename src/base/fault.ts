@@ -24,6 +24,12 @@ const FAULTS = {
     retry: false,
     todo: "use a new id: this one was used with other content",
   },
+  would_deadlock: {
+    status: 409,
+    exit: 65,
+    retry: false,
+    todo: "do not wait for who waits for you: end the turn, and its answer comes by itself",
+  },
   stale_writer: { status: 409, exit: 75, retry: true, todo: "read the session again, then decide anew" },
   ended: { status: 410, exit: 69, retry: false, todo: "the session has ended; write to another" },
   cursor_expired: {

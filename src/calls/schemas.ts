@@ -184,6 +184,8 @@ export const pinInput = z.strictObject({
     .describe(`True: it stays whole in every context. At most ${PINS_MAX} do.`),
 });
 
+const names = z.array(z.string()).readonly();
+
 const settings = z.strictObject({
   label: z.string().nullable(),
   model: z.string().nullable(),
@@ -193,7 +195,21 @@ const settings = z.strictObject({
   queueMode: z.string().nullable(),
   nice: z.number(),
   pinned: z.boolean(),
-  pins: z.array(z.string()),
+  pins: z.array(z.string()).readonly(),
+  tools: z
+    .array(z.strictObject({ allow: names.nullable(), deny: names }))
+    .readonly()
+    .describe("Of a sub-agent: each of these must let a tool through, beside its agent's policy."),
+  limits: z
+    .strictObject({
+      stepsPerTurn: z.number().nullable(),
+      turnSeconds: z.number().nullable(),
+      tokens: z.number().nullable(),
+      cost: z.number().nullable(),
+    })
+    .nullable(),
+  oneShot: z.boolean().nullable(),
+  deleteAtEnd: z.boolean(),
 });
 
 const origin = z.strictObject({

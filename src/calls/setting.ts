@@ -30,7 +30,7 @@ export function setting(
   return {
     settings,
     changes: [{ do: "set", key: session.key, version, settings: changed }],
-    output: () => ({ sessionKey: session.key, settings: { ...settings, pins: [...settings.pins] } }),
+    output: () => ({ sessionKey: session.key, settings }),
   };
 }
 

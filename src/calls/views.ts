@@ -84,7 +84,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     context: { tokens, window: modelOf(system, session).windowTokens },
     usage: { ...session.usage },
     tree: { ...(session.tree ?? session.usage) },
-    settings: { ...settings, pins: [...settings.pins] },
+    settings,
     settingsVersion: session.settingsVersion,
     waitingLetters: mail.rows.length,
     route: session.route,

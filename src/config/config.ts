@@ -2,6 +2,7 @@
 
 import type { Secret } from "../base/secret.ts";
 import type { AgentId } from "../routing/key.ts";
+import type { ToolScope } from "../sessions/session.ts";
 
 export interface Config {
   readonly home: string; //                    an absolute path
@@ -82,6 +83,16 @@ export interface Agent {
   readonly queueMode: QueueMode | null; //     null: people steer, everything else waits its turn (followup)
   readonly tools: ToolPolicy;
   readonly limits: TurnLimits;
+  readonly subagents: SubagentPolicy;
+}
+
+/** What sessions of an agent may spawn. */
+export interface SubagentPolicy {
+  readonly depth: number; //                   generations below a root; 0: none are spawned
+  readonly children: number; //                tasks that one session may have in flight
+  readonly agents: readonly string[]; //       other agents that may be named; its own always may
+  readonly model: string | null; //            null: the agent's own
+  readonly thinking: string | null; //         null: the agent's own
 }
 
 export type Verbose = "off" | "on" | "full";
@@ -95,12 +106,15 @@ export interface ToolPolicy {
   readonly deny: readonly string[]; //         wins over allow
   readonly exec: boolean; //                   whether it may run programs; nothing confines them yet
   readonly visibility: Visibility;
+  readonly within: readonly ToolScope[]; //    of a sub-agent: what it was given must let a tool through too
 }
 
 export interface TurnLimits {
   readonly stepsPerTurn: number;
   readonly turnSeconds: number;
   readonly toolSeconds: number;
+  readonly tokens: number | null; //           of a session with all its descendants; null: no bound
+  readonly cost: number | null; //             the same in US dollars
 }
 
 export interface SessionConfig {

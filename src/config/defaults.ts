@@ -30,6 +30,18 @@ export const TURN_SECONDS_MAX = 86_400;
 export const TOOL_SECONDS_DEFAULT = 600;
 export const TOOL_SECONDS_MAX = 86_400;
 
+/** Generations of sub-agents: a research lead, its researchers, and one more. Deeper trees lose sight of the question. */
+export const SPAWN_DEPTH_DEFAULT = 3;
+export const SPAWN_DEPTH_MAX = 8;
+
+/** Tasks of one session in flight. They wait for slots, so many cost little; a loop that only spawns must end somewhere. */
+export const CHILDREN_DEFAULT = 256;
+export const CHILDREN_MAX = 1_000;
+
+/** Tokens, and dollars, that a bound may name: more is none. */
+export const BUDGET_TOKENS_MAX = 1_000_000_000_000;
+export const BUDGET_COST_MAX = 10_000_000;
+
 /** Model calls in flight. Below the limits that providers set for a paying account. */
 export const SLOTS_DEFAULT = 32;
 export const SLOTS_MAX = 1_000;

@@ -53,8 +53,9 @@ describe("what is not given", () => {
       thinking: "off",
       verbose: "off",
       queueMode: null,
-      tools: { allow: null, deny: [], exec: false, visibility: "tree" },
-      limits: { stepsPerTurn: 200, turnSeconds: 3600, toolSeconds: 600 },
+      tools: { allow: null, deny: [], exec: false, visibility: "tree", within: [] },
+      limits: { stepsPerTurn: 200, turnSeconds: 3600, toolSeconds: 600, tokens: null, cost: null },
+      subagents: { depth: 3, children: 256, agents: [], model: null, thinking: null },
     });
     assert.equal(config.home, "/users/ann/.sessiond");
     assert.deepEqual({ ...config.models.aliases }, {});
@@ -93,8 +94,8 @@ describe("what is not given", () => {
       },
     };
     const { limits, tools } = agent(input, "coder");
-    assert.deepEqual(limits, { stepsPerTurn: 7, turnSeconds: 9, toolSeconds: 600 });
-    assert.deepEqual(tools, { allow: ["a"], deny: ["d"], exec: false, visibility: "all" });
+    assert.deepEqual(limits, { stepsPerTurn: 7, turnSeconds: 9, toolSeconds: 600, tokens: null, cost: null });
+    assert.deepEqual(tools, { allow: ["a"], deny: ["d"], exec: false, visibility: "all", within: [] });
   });
 
   test("a property that a rule does not match on is null", () => {
@@ -163,7 +164,7 @@ describe("what is wrong", () => {
   const aPath = 'a path of at most 4096 characters ("~/" is your home; "~name" is not known)';
 
   test("a misspelt key is answered with the one that was meant, any other with those there are", () => {
-    const keys = "model, failover, workspace, thinking, verbose, queueMode, tools, limits";
+    const keys = "model, failover, workspace, thinking, verbose, queueMode, tools, limits, subagents";
     for (const [key, instead] of [
       ["thinkng", "did you mean thinking?"],
       ["Thinking", "did you mean thinking?"],
@@ -355,7 +356,13 @@ describe("the file", () => {
 test("the example of docs/config.md is a config, and its comments are true", () => {
   const example = json5.parse<unknown>(/^```json5\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? "");
   const { limits, model } = agent(example, "coder");
-  assert.deepEqual(limits, { stepsPerTurn: 100, turnSeconds: 7200, toolSeconds: 600 });
+  assert.deepEqual(limits, {
+    stepsPerTurn: 100,
+    turnSeconds: 7200,
+    toolSeconds: 600,
+    tokens: null,
+    cost: null,
+  });
   assert.equal(model, "strong");
   assert.equal(agent(example, "main").model, "fast");
 });

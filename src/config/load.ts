@@ -18,7 +18,7 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { instead } from "../base/near.ts";
 import { type AgentId, DEFAULT_AGENT, parseAgent } from "../routing/key.ts";
-import type { Agent, Config, SendPolicy, SessionConfig } from "./config.ts";
+import type { Agent, Config, SendPolicy, SessionConfig, SubagentPolicy } from "./config.ts";
 import * as defaults from "./defaults.ts";
 import { absolute, bare, providersOf, serversOf } from "./outside.ts";
 import { type AgentInput, type ConfigInput, schema } from "./schema.ts";
@@ -140,12 +140,28 @@ function agentOf(id: AgentId, own: AgentInput, beneath: AgentInput): Omit<Agent,
       deny: tools.deny ?? toolsBeneath.deny ?? [],
       exec: tools.exec ?? toolsBeneath.exec ?? false,
       visibility: tools.visibility ?? toolsBeneath.visibility ?? defaults.VISIBILITY_DEFAULT,
+      within: [],
     },
     limits: {
       stepsPerTurn: limits.stepsPerTurn ?? limitsBeneath.stepsPerTurn ?? defaults.STEPS_PER_TURN_DEFAULT,
       turnSeconds: limits.turnSeconds ?? limitsBeneath.turnSeconds ?? defaults.TURN_SECONDS_DEFAULT,
       toolSeconds: limits.toolSeconds ?? limitsBeneath.toolSeconds ?? defaults.TOOL_SECONDS_DEFAULT,
+      tokens: limits.tokens ?? limitsBeneath.tokens ?? null,
+      cost: limits.cost ?? limitsBeneath.cost ?? null,
     },
+    subagents: subagentsOf(own.subagents ?? {}, beneath.subagents ?? {}),
+  };
+}
+
+type SubagentsInput = NonNullable<AgentInput["subagents"]>;
+
+function subagentsOf(own: SubagentsInput, beneath: SubagentsInput): SubagentPolicy {
+  return {
+    depth: own.depth ?? beneath.depth ?? defaults.SPAWN_DEPTH_DEFAULT,
+    children: own.children ?? beneath.children ?? defaults.CHILDREN_DEFAULT,
+    agents: own.agents ?? beneath.agents ?? [],
+    model: own.model ?? beneath.model ?? null,
+    thinking: own.thinking ?? beneath.thinking ?? null,
   };
 }
 

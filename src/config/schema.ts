@@ -57,6 +57,31 @@ const limits = object({
   toolSeconds: whole(1, defaults.TOOL_SECONDS_MAX)
     .describe("How long one tool call may take, in seconds.")
     .optional(),
+  tokens: whole(1, defaults.BUDGET_TOKENS_MAX)
+    .describe("Tokens of all kinds that a session and all its sub-agents may use together, ever.")
+    .optional(),
+  cost: z
+    .number({ error: `a number above 0, at most ${defaults.BUDGET_COST_MAX}` })
+    .positive({ error: `a number above 0, at most ${defaults.BUDGET_COST_MAX}` })
+    .max(defaults.BUDGET_COST_MAX, { error: `a number above 0, at most ${defaults.BUDGET_COST_MAX}` })
+    .describe("US dollars that a session and all its sub-agents may cost together, ever.")
+    .optional(),
+});
+
+const subagents = object({
+  depth: whole(0, defaults.SPAWN_DEPTH_MAX)
+    .describe("Generations of sub-agents below a session; 0: it spawns none.")
+    .optional(),
+  children: whole(1, defaults.CHILDREN_MAX)
+    .describe("Tasks that one session may have given to sub-agents and not heard of yet.")
+    .optional(),
+  agents: list(name)
+    .describe("Other agents whose sub-agents its sessions may spawn. Its own they always may.")
+    .optional(),
+  model: name.describe("The model of its sub-agents; without it, the agent's own.").optional(),
+  thinking: oneOf("off", "minimal", "low", "medium", "high")
+    .describe("How much its sub-agents think; without it, as the agent does.")
+    .optional(),
 });
 
 const agent = object({
@@ -77,7 +102,8 @@ const agent = object({
     .describe("What a message does that comes in while the agent works.")
     .optional(),
   tools: tools.describe("Which tools the agent may use, and what it sees of other sessions.").optional(),
-  limits: limits.describe("How far one turn may go.").optional(),
+  limits: limits.describe("How far one turn may go, and what a session may use in all.").optional(),
+  subagents: subagents.describe("What its sessions may spawn.").optional(),
 });
 
 const agents = names(

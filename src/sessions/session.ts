@@ -75,6 +75,25 @@ export interface Settings {
   readonly nice: number;
   readonly pinned: boolean;
   readonly pins: readonly string[]; // ids of entries that stay whole when the rest is summarised
+  // Given to a sub-agent by whoever spawned it; never wider than what that one has.
+  readonly tools: readonly ToolScope[]; //     each must let a tool through, beside its agent's own policy
+  readonly limits: SessionLimits | null;
+  readonly oneShot: boolean | null; //         whether it ends after its work; null: as its kind does
+  readonly deleteAtEnd: boolean; //            true: nothing stays of it when it has ended
+}
+
+/** Deny wins. Null: all that there are. */
+export interface ToolScope {
+  readonly allow: readonly string[] | null;
+  readonly deny: readonly string[];
+}
+
+/** Null: as the agent's configuration says. Tokens and cost are those of the session and all its descendants together. */
+export interface SessionLimits {
+  readonly stepsPerTurn: number | null;
+  readonly turnSeconds: number | null;
+  readonly tokens: number | null;
+  readonly cost: number | null; //             in US dollars
 }
 
 /** What was used. Times in milliseconds. */

@@ -28,6 +28,10 @@ export const DEFAULT_SETTINGS: Settings = {
   nice: 0,
   pinned: false,
   pins: [],
+  tools: [],
+  limits: null,
+  oneShot: null,
+  deleteAtEnd: false,
 };
 
 export const NO_USAGE: Usage = {

@@ -23,7 +23,7 @@ import {
   type Check,
 } from "../base/fits.ts";
 import type { Origin } from "../routing/route.ts";
-import type { Settings, Usage } from "../sessions/session.ts";
+import type { SessionLimits, Settings, Usage } from "../sessions/session.ts";
 import { isBody } from "../transcript/codec.ts";
 import type { Change } from "./store.ts";
 
@@ -56,6 +56,17 @@ const settings = record({}, {
   ),
   pinned: yesOrNo,
   pins: listOf(text),
+  tools: listOf(record({ allow: orNull(listOf(text)), deny: listOf(text) })),
+  limits: orNull(
+    record({
+      stepsPerTurn: orNull(number),
+      turnSeconds: orNull(number),
+      tokens: orNull(number),
+      cost: orNull(number),
+    } satisfies Record<keyof SessionLimits, Check>),
+  ),
+  oneShot: orNull(yesOrNo),
+  deleteAtEnd: yesOrNo,
 } satisfies Record<keyof Settings, Check>);
 
 const usage = record({}, {

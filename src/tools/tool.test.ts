@@ -11,7 +11,7 @@ function named(name: string, input: StandardSchemaV1 = z.object({})): Tool {
 }
 
 function policy(given: Partial<ToolPolicy>): ToolPolicy {
-  return { allow: null, deny: [], exec: false, visibility: "tree", ...given };
+  return { allow: null, deny: [], exec: false, visibility: "tree", within: [], ...given };
 }
 
 describe("what a model is shown", () => {

@@ -79,8 +79,10 @@ export function allowed(tools: readonly Tool[], policy: ToolPolicy): readonly To
   return tools.filter(({ name }) => isAllowed(name, policy));
 }
 
-export function isAllowed(name: string, { allow, deny }: ToolPolicy): boolean {
-  return (allow === null || isAmong(name, allow)) && !isAmong(name, deny);
+export function isAllowed(name: string, { within, ...own }: ToolPolicy): boolean {
+  return [own, ...within].every(
+    ({ allow, deny }) => (allow === null || isAmong(name, allow)) && !isAmong(name, deny),
+  );
 }
 
 function isAmong(name: string, names: readonly string[]): boolean {

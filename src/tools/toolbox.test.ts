@@ -24,7 +24,7 @@ function boxWith(...given: readonly Tool[]): Toolbox {
 }
 
 function policyOf(given: Partial<ToolPolicy>): ToolPolicy {
-  return { allow: null, deny: [], exec: false, visibility: "tree", ...given };
+  return { allow: null, deny: [], exec: false, visibility: "tree", within: [], ...given };
 }
 
 /** What an agent of that policy has, and which servers were asked. */

@@ -59,11 +59,13 @@ function prefixOf(server: string): string {
 }
 
 /** Whether a policy lets anything of a server through: one that it does not is never started. */
-function mayUse({ allow, deny }: ToolPolicy, server: string): boolean {
+function mayUse({ within, ...own }: ToolPolicy, server: string): boolean {
   const prefix = prefixOf(server);
   const isWhole = (each: string): boolean => each.endsWith("*") && prefix.startsWith(each.slice(0, -1));
-  if (deny.some(isWhole)) return false;
-  return allow === null || allow.some((each) => isWhole(each) || each.startsWith(prefix));
+  return [own, ...within].every(({ allow, deny }) => {
+    if (deny.some(isWhole)) return false;
+    return allow === null || allow.some((each) => isWhole(each) || each.startsWith(prefix));
+  });
 }
 
 /** What a model cannot be shown is found now, and not in the middle of a turn. */
