@@ -123,6 +123,12 @@ export const TOOL_OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
  */
 export const PROGRAM_ENDING_MS = 5_000;
 
+/**
+ * How long the programs of a killed session, and those that a killed gateway left, have to end by themselves after SIGTERM.
+ * Within two seconds nothing of them is left, also on a busy machine; and what a program does at its end fits.
+ */
+export const KILLED_GRACE_MS = 500;
+
 /** Times that a model is asked for the same step before the turn fails. */
 export const MODEL_TRIES_MAX = 4;
 
@@ -134,10 +140,17 @@ export const MODEL_TRIES_BEFORE_FAILOVER = 2;
 export const FAILOVER_PATIENCE_MS = 5_000;
 
 /**
- * Starts after a crash that find a turn where the last one left it, before it is given up as interrupted. Few enough that a
- * turn which kills its process does not do so for ever; many, because mostly it is somebody else who does.
+ * Starts after a crash that find a turn where the last one left it, before it is given up as interrupted, though it never was
+ * the only one that was tried. Few enough that a turn which kills its process late does not do so for ever; many, because
+ * mostly it is somebody else who does.
  */
 export const RESUMES_MAX = 8;
+
+/**
+ * How long a turn that the process died in twice is gone on with before the next such one is. What kills a process mostly
+ * does so at once; and there may be many that were only nearby.
+ */
+export const SUSPECT_ALONE_MS = 1_000;
 
 /** How long a gateway that stops waits for tools that run. What runs longer is for the next start to sort out. */
 export const LEAVE_GRACE_MS = 5_000;
@@ -162,6 +175,16 @@ export const PINS_MAX = 32;
 /** Entries of a chat that a thread of it starts with. */
 export const THREAD_START_ENTRIES_MAX = 40;
 
+/**
+ * Entries, and bytes of them, that a fork or a sub-agent starts with. A window of a million tokens is about four megabytes of
+ * text, so what a model can be shown fits; and one commit writes it without keeping others waiting for long.
+ */
+export const FORK_ENTRIES_MAX = 10_000;
+export const FORK_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Entries looked at, from the end, for one that is named by its id. An older one is named by its number. */
+export const ENTRY_LOOKBACK_ENTRIES = 10_000;
+
 /** Characters of an answer that leave a session. Escaped, each may take six bytes in a letter. */
 export const OUTWARD_CHARS_MAX = 100_000;
 
@@ -169,6 +192,22 @@ export const OUTWARD_CHARS_MAX = 100_000;
 export const DELIVERY_MS_MAX = 60_000;
 export const DELIVERY_TRIES_MAX = 8;
 export const DELIVERY_RETRY_MS = 1_000;
+
+/**
+ * How often the store is asked for timers that are due soon. One that another gateway has set, or that a change of the
+ * machine's clock has made due, is late by this at most; it is one small query.
+ */
+export const TIMER_LOOK_MS = 30_000;
+
+/** Timers that are fired at once. After a long downtime thousands are due, and people's commits come in between. */
+export const TIMERS_AT_ONCE_MAX = 16;
+
+/** Timers that the store is asked for at once; each may be as long as a letter. */
+export const TIMERS_PAGE_ROWS = 32;
+
+/** The pause before a timer that could not be fired is tried again; doubled each time, up to the second. */
+export const TIMER_RETRY_MS = 1_000;
+export const TIMER_RETRY_MS_MAX = 5 * 60 * 1_000;
 
 /** Entries looked at, from the end, for a letter that is sent again: mostly its sender just did not hear of the first time. */
 export const REPEAT_LOOKBACK_ENTRIES = 100;
@@ -203,6 +242,7 @@ assert(LETTER_BYTES_MAX <= MAILBOX_KEPT_BYTES, "the largest letter can be kept")
 assert(RESULT_BYTES_MAX <= BLOCK_BYTES_MAX, "a tool result is a block too");
 assert(BLOCK_BYTES_MAX <= MESSAGE_BYTES_MAX, "a message of one block keeps it");
 assert(MESSAGE_BYTES_MAX < COMMIT_BYTES_MAX, "a message that was spilled fits a commit");
+assert(FORK_BYTES_MAX * 2 < COMMIT_BYTES_MAX, "what a session starts with fits a commit");
 assert(COMMIT_BYTES_MAX <= LINE_BYTES_MAX, "what we write in one line, we read");
 assert(COMMIT_BYTES_MAX < WAITING_BYTES_MAX, "the largest commit finds room");
 assert(LETTER_BYTES_MAX < COMMIT_BYTES_MAX, "a letter is written into the transcript when it is taken");

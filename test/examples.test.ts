@@ -32,7 +32,7 @@ const PAGES: Readonly<Record<string, readonly RegExp[]>> = {
     /bad_input: .*Did you mean "agent:main:main"\?\nnot_found: agent "nobody" is not configured.*\nbad_input: /,
   ],
   "docs/store.md": [
-    /^message\nmessage\nWhich roses like shade\?\ntrue\n/,
+    /^message\nmessage\nWhich roses like shade\?\ntrue\nunread\n/,
     /'agent:main:telegram:direct:ada'/,
     /North wall, clay\.\n$/,
   ],

@@ -32,6 +32,7 @@ const ORDER = [
   "exchange",
   "gateway",
   "cli",
+  "wire.ts",
   "main.ts",
   "index.ts",
 ];

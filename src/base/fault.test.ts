@@ -11,6 +11,7 @@ const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: numbe
   conflict: [409, 65, false],
   would_deadlock: [409, 65, false],
   stale_writer: [409, 75, true],
+  unread: [409, 75, true],
   ended: [410, 69, false],
   cursor_expired: [410, 75, false],
   mailbox_full: [429, 75, true],

@@ -16,6 +16,7 @@ import type { Processes } from "../sandbox/processes.ts";
 import type { Lanes } from "../scheduler/lanes.ts";
 import type { Slots } from "../scheduler/slots.ts";
 import type { Change, Receipt, Store } from "../store/store.ts";
+import type { Clock } from "../timers/clock.ts";
 import type { McpServers } from "../tools/mcp/tools.ts";
 import type { Calling } from "../tools/tool.ts";
 import type { Answers } from "../turns/answers.ts";
@@ -36,10 +37,11 @@ export interface System {
   readonly catalog: Catalog;
   readonly routes: Routes;
   readonly lanes: Lanes<SessionWorker>;
+  readonly clock: Clock; //        what fires timers
   readonly slots: Slots; //        model calls
   readonly processSlots: Slots; // programs that agents run
-  readonly processes: Processes;
-  readonly mcp: McpServers;
+  readonly processes: Pick<Processes, "all" | "killEverything">;
+  readonly mcp: Pick<McpServers, "status" | "close">;
   readonly answers: Answers;
 }
 
@@ -47,6 +49,8 @@ export interface System {
 export interface Done<Out> {
   readonly changes: readonly Change[];
   readonly output: (receipt: Receipt | null) => Out | Promise<Out>;
+  /** What an agent's transcript keeps of it for sessiond itself. */
+  readonly details?: unknown;
 }
 
 export interface Call<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z.ZodType> {
@@ -57,6 +61,8 @@ export interface Call<In extends z.ZodType = z.ZodType, Out extends z.ZodType = 
   readonly tool: string | null;
   readonly input: In;
   readonly output: Out;
+  /** See Tool. */
+  readonly delegates?: true;
   /** True: calling it twice does what calling it once does. */
   readonly idempotent: boolean;
   /** The signal is aborted when nobody waits for the output any more, at the latest when there is one. */

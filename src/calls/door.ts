@@ -63,17 +63,19 @@ async function inputOf(name: string, schema: z.ZodType, input: unknown): Promise
  */
 export function toolsOf(system: () => System): readonly Tool[] {
   return Object.values(calls as unknown as Record<string, Call>).flatMap((row) => {
-    const { tool, who, about, input, run } = row;
+    const { tool, who, about, input, run, delegates } = row;
     if (tool === null || who === "person") return [];
     const made: Tool = {
       name: tool,
       description: about,
       input,
       replay: "safe",
+      ...(delegates ? { delegates } : {}),
       run: async (given, { signal, ...calling }) => {
         const caller: Caller = { kind: "agent", tool, ...calling };
-        const { changes, output } = await run(system(), caller, given, signal);
-        return { content: JSON.stringify(await output(null)), changes };
+        const { changes, output, details } = await run(system(), caller, given, signal);
+        const content = JSON.stringify(await output(null));
+        return { content, changes, ...(details === undefined ? {} : { details }) };
       },
     };
     return [made];

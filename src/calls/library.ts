@@ -121,6 +121,29 @@ export class Sessions {
     return this.call("pin", { sessionKey, entry, pinned });
   }
 
+  /** A new session that begins with what this one knew at an entry; without one, now. */
+  fork(sessionKey: string, more: Rest<"fork", "sessionKey"> = {}): Promise<Output<"fork">> {
+    return this.call("fork", { sessionKey, ...more });
+  }
+
+  /** Gives a task to a child of a session (main's, if `parent` is not named). `wait` with its id waits for its end. */
+  spawn(task: string, more: Rest<"spawn", "task"> = {}): Promise<Output<"spawn">> {
+    return this.call("spawn", { task, ...more });
+  }
+
+  children(sessionKey: string, page: Rest<"children", "sessionKey"> = {}): Promise<Output<"children">> {
+    return this.call("children", { sessionKey, ...page });
+  }
+
+  steer(sessionKey: string, message: string): Promise<Output<"steer">> {
+    return this.call("steer", { sessionKey, message });
+  }
+
+  /** Ends it with everything below it. */
+  kill(sessionKey: string): Promise<Output<"kill">> {
+    return this.call("kill", { sessionKey });
+  }
+
   /** Stops the turn that runs; the session goes on with its next message. */
   abort(sessionKey: string): Promise<Output<"abort">> {
     return this.call("abort", { sessionKey });
@@ -146,9 +169,9 @@ export class Sessions {
 
   async #close(): Promise<void> {
     this.#closing.abort(new Fault("closed", "sessions are closed"));
-    const { lanes, mcp, processes, store } = this.#system;
+    const { lanes, clock, mcp, processes, store } = this.#system;
     // One after the other, whatever becomes of the one before: a home that is not let go cannot be opened again.
-    const ended = [await settled(lanes.close())];
+    const ended = [await settled(clock.close()), await settled(lanes.close())];
     this.#bus.close();
     ended.push(await settled(mcp.close()), await settled(processes.killEverything()));
     await store.close();

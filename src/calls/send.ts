@@ -2,6 +2,7 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import { copyOf, type Copy } from "../children/copy.ts";
 import {
   REPEAT_LOOKBACK_ENTRIES,
   MESSAGE_PICTURES_BYTES_MAX,
@@ -13,7 +14,7 @@ import { handedOn } from "../mail/urgency.ts";
 import { chatOf, describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change, Receipt } from "../store/store.ts";
-import type { Block, Entry } from "../transcript/entry.ts";
+import type { Block } from "../transcript/entry.ts";
 import { spillPicture } from "../transcript/spill.ts";
 import { isNote } from "../turns/where.ts";
 import type { Caller, Done, System } from "./call.ts";
@@ -114,6 +115,11 @@ export function sentId(caller: Caller, key: SessionKey, id: string): string {
   return letterId(["send", principalOf(caller), key], id);
 }
 
+/** The id of a task that a person gives. */
+export function spawnedId(caller: Caller, parent: SessionKey, id: string): string {
+  return letterId(["spawn", principalOf(caller), parent], id);
+}
+
 function principalOf(caller: Caller): string {
   return caller.kind === "person" ? caller.principal : caller.session.key;
 }
@@ -129,7 +135,7 @@ function letterId(whose: readonly string[], id: string): string {
 /** The session is there, or it is opened in the same commit. */
 async function posting(system: System, key: SessionKey, letter: Letter): Promise<Sending> {
   const session = system.lanes.worker(key)?.session ?? (await system.store.session(key));
-  const opened = session === null ? [await opening(system, key)] : [];
+  const opened = session === null ? [await opening(system, key)] : revived(session);
   // Read before it was posted, so whoever follows from here sees the message itself.
   const seq = session?.transcript.lastSeq;
   const output = async (receipt: Receipt | null): Promise<Sent> => {
@@ -143,6 +149,11 @@ async function posting(system: System, key: SessionKey, letter: Letter): Promise
     };
   };
   return { id: letter.id, changes: [...opened, { do: "post", to: [key], letter }], output };
+}
+
+/** Who was killed and is written to again goes on where it was. What runs once does not. */
+function revived({ key, kind, state }: Session): readonly Change[] {
+  return state.kind === "ended" && OPENED_BY_MESSAGE.has(kind) ? [{ do: "revive", key }] : [];
 }
 
 /** Of a letter that was posted before: whoever follows from here sees the turn that took it, if that was lately. */
@@ -182,20 +193,14 @@ export async function opening(system: System, key: SessionKey): Promise<Change> 
   };
 }
 
-/** What a thread starts with: the last of its chat, from the beginning of a turn on, so that no call loses its result. */
-async function lastOf(system: System, chat: Session): Promise<Extract<Change, { do: "open" }>["copy"]> {
-  const last: Entry[] = [];
-  let fromSeq: number | null = null;
-  for await (const entry of system.store.entries(chat.transcript.id, { before: null })) {
-    if (entry.type === "gap" || entry.seq < chat.transcript.contextSeq) break;
-    last.push(entry);
-    if (last.length > THREAD_START_ENTRIES_MAX) break;
-    if (entry.type === "message" && entry.message.role === "user") fromSeq = entry.seq;
+/** What a thread starts with: the last of its chat. A turn that runs now is not over: it gets what was said before it. */
+async function lastOf({ store }: System, chat: Session): Promise<Copy | null> {
+  let looked = 0;
+  for await (const entry of store.entries(chat.transcript.id, { before: null })) {
+    if (entry.type === "gap" || (looked += 1) > THREAD_START_ENTRIES_MAX) return null;
+    if (isNote(entry, "turn-ended")) return await copyOf(store, chat, entry.seq, THREAD_START_ENTRIES_MAX);
   }
-  // A turn that runs now is not over: the thread gets what was said before it.
-  const throughSeq = last.find((entry) => isNote(entry, "turn-ended"))?.seq ?? null;
-  if (fromSeq === null || throughSeq === null || fromSeq > throughSeq) return null;
-  return { of: chat.key, fromSeq, throughSeq };
+  return null;
 }
 
 /** Text, then pictures. Pictures are blobs before anything names them. */

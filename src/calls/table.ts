@@ -5,11 +5,14 @@ import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "../limits.ts";
 import { parseKey } from "../routing/key.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
+import { fork, forked, forkInput } from "./fork.ts";
 import { keyFor, reached } from "./reach.ts";
 import * as shape from "./schemas.ts";
 import { receive, send } from "./send.ts";
 import { pin, setting, signal } from "./setting.ts";
 import * as gateway from "./overview.ts";
+import * as child from "./child-shapes.ts";
+import { children, join, kill, spawn, steer, subagents, yieldTurn } from "./children.ts";
 import { answerOf, historyOf } from "./views.ts";
 
 export const calls = {
@@ -132,6 +135,91 @@ export const calls = {
     output: shape.settled,
     idempotent: true,
     run: pin,
+  }),
+  spawn: call({
+    about:
+      "Gives a task to a child: a sub-agent with a conversation of its own, that works while you go on. What became of it is " +
+      "reported to you, once, as a message. Its name, if it has one, can be used again: resumeIfExists goes on with it.",
+    who: "both",
+    tool: "sessions_spawn",
+    input: child.spawnInput,
+    output: child.spawned,
+    delegates: true,
+    idempotent: false, // with an id of the sender's it is
+    run: spawn,
+  }),
+  children: call({
+    about: "The children of a session, with what they do or wait for.",
+    who: "both",
+    tool: null,
+    input: child.childrenInput,
+    output: child.children,
+    idempotent: true,
+    run: children,
+  }),
+  steer: call({
+    about: "Tells a child that works something that it reads before its next step.",
+    who: "both",
+    tool: null,
+    input: child.steerInput,
+    output: child.steered,
+    idempotent: false,
+    run: steer,
+  }),
+  kill: call({
+    about:
+      "Ends a session and everything below it, at once, with all processes. Who waits for it hears of it; its transcript stays.",
+    who: "both",
+    tool: null,
+    input: child.killInput,
+    output: child.killed,
+    idempotent: true,
+    run: kill,
+  }),
+  join: call({
+    about: "Waits, in the turn, until children have reported.",
+    who: "agent",
+    tool: null,
+    input: child.joinInput,
+    output: child.joined,
+    delegates: true,
+    idempotent: true,
+    run: join,
+  }),
+  yield: call({
+    about:
+      "Ends this turn for now: it goes on when the children that you wait for have reported. Better than waiting when you " +
+      "have nothing else to do.",
+    who: "agent",
+    tool: "sessions_yield",
+    input: child.yieldInput,
+    output: child.yielded,
+    delegates: true,
+    idempotent: true,
+    run: yieldTurn,
+  }),
+  subagents: call({
+    about:
+      "Your children. spawn: gives one a task. list: who they are and what they do. steer: tells one something before its " +
+      "next step. kill: ends one with everything below it. wait: until they have reported.",
+    who: "agent",
+    tool: "subagents",
+    input: child.subagentsInput,
+    output: child.subagentsOutput,
+    delegates: true,
+    idempotent: false,
+    run: subagents,
+  }),
+  fork: call({
+    about:
+      "Makes a new session that begins with what another knew at one of its entries (without one: now), and goes its own " +
+      "way from there. The other is not changed. The new one waits for a message.",
+    who: "both",
+    tool: "sessions_fork",
+    input: forkInput,
+    output: forked,
+    idempotent: false,
+    run: fork,
   }),
   outbox: call({
     about: "Answers that are on their way to a channel, or that were refused, and why.",

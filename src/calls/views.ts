@@ -100,7 +100,7 @@ function mayRunPrograms(system: System, session: Session): boolean {
   return policy !== undefined && policy.exec && isAllowed("exec", policy);
 }
 
-function whyOf(system: System, { key, state, signal }: Session, letters: number): string {
+export function whyOf(system: System, { key, state, signal }: Session, letters: number): string {
   const waits = system.slots.why(key);
   if (waits !== null) return waits;
   const program = system.processSlots.why(key);

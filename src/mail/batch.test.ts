@@ -5,7 +5,7 @@ import { TURN_LETTERS_MAX } from "../limits.ts";
 import { DEFAULT_AGENT, mainKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
 import { letterOf } from "../store/contract/corner.ts";
-import { modeOf, nextTurn, steering } from "./batch.ts";
+import { modeOf, nextTurn, entering } from "./batch.ts";
 import type { Mail, Mode } from "./letter.ts";
 
 const MAIN = mainKey(DEFAULT_AGENT);
@@ -68,10 +68,10 @@ test("a letter is read as its sender said, else as is usual, else as suits who w
 
 test("only letters that steer or interrupt enter a turn, the oldest of them", () => {
   const ids = (of: readonly Mail[]): string[] => of.map(({ id }) => id);
-  assert.deepEqual(ids(steering(letters("f1 s2 c3 i4 s5"), null)), ["s2", "i4", "s5"]);
-  assert.deepEqual(ids(steering(letters("f1 c2"), null)), []);
+  assert.deepEqual(ids(entering(letters("f1 s2 c3 i4 s5"), null)), ["s2", "i4", "s5"]);
+  assert.deepEqual(ids(entering(letters("f1 c2"), null)), []);
   const many = Array.from({ length: TURN_LETTERS_MAX + 5 }, (_, n) => mail(`s${n}`, "steer"));
-  assert.deepEqual(steering(many, null), many.slice(0, TURN_LETTERS_MAX));
+  assert.deepEqual(entering(many, null), many.slice(0, TURN_LETTERS_MAX));
 });
 
 const anyMail = fc.record({

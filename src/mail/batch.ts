@@ -2,6 +2,7 @@
 
 import { TURN_LETTERS_MAX } from "../limits.ts";
 import type { Mail, Mode } from "./letter.ts";
+import { isReport } from "./task.ts";
 
 /** How a letter is read: as its sender said, or as the session's settings say, or as suits who wrote it. */
 export function modeOf(mail: Mail, usual: Mode | null): Mode {
@@ -21,7 +22,8 @@ const COLLECT_PATIENCE = 10;
  * The letters of the next turn; or how long to wait until others have come too; or null: nothing waits. The oldest letter
  * decides, so that none is passed over for ever:
  *   followup   it alone
- *   steer      all that steer or interrupt: had the first come a moment earlier, the others would have entered its turn
+ *   steer      all that steer or interrupt, and reports: had the first come a moment earlier, the others would have entered
+ *   report     its turn; and so with a report, whatever its mode
  *   collect    all that are collected, when no new one came for a while
  */
 export function nextTurn(
@@ -31,8 +33,8 @@ export function nextTurn(
   const [oldest] = waiting;
   if (!oldest) return null;
   const mode = modeOf(oldest, reading.usual);
-  if (mode === "followup") return { letters: [oldest] };
-  const urgent = steering(waiting, reading.usual);
+  if (mode === "followup" && !isReport(oldest)) return { letters: [oldest] };
+  const urgent = entering(waiting, reading.usual);
   if (mode !== "collect") return { letters: urgent };
   const collected = waiting.filter((mail) => modeOf(mail, reading.usual) === "collect");
   const waitMs = quietIn(collected, reading);
@@ -41,12 +43,12 @@ export function nextTurn(
   return urgent.length > 0 ? { letters: urgent } : { waitMs };
 }
 
-/** The letters that enter a turn before its next model call. */
-export function steering(waiting: readonly Mail[], usual: Mode | null): readonly Mail[] {
-  return waiting.filter((mail) => isUrgent(mail, usual)).slice(0, TURN_LETTERS_MAX);
+/** The letters that enter a turn before its next model call: what is urgent, and reports of children. */
+export function entering(waiting: readonly Mail[], usual: Mode | null): readonly Mail[] {
+  return waiting.filter((mail) => isUrgent(mail, usual) || isReport(mail)).slice(0, TURN_LETTERS_MAX);
 }
 
-/** It is for the turn that runs, and does not wait for its end. */
+/** It is for the turn that runs, and calls of tools that have not begun are not begun before it was read. */
 export function isUrgent(mail: Mail, usual: Mode | null): boolean {
   const mode = modeOf(mail, usual);
   return mode === "steer" || mode === "interrupt";

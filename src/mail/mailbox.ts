@@ -27,7 +27,7 @@ export class Mailbox {
    * soon as it is durable, and its sender hears of that a moment later.
    */
   arrive(mail: Mail, isUrgent: boolean): void {
-    if (this.known.some(({ id }) => id === mail.id)) return;
+    if (this.has(mail.id)) return;
     // While the store is being read nobody knows whether it has this one already.
     if (!this.#hasMore && !this.#reading && hasRoom(this.#kept, mail)) {
       this.#kept.push(mail);
@@ -67,6 +67,17 @@ export class Mailbox {
     const ids = new Set(kept.map(({ id }) => id));
     this.#kept = kept;
     this.#ahead = this.#ahead.filter(({ id }) => !ids.has(id));
+  }
+
+  /** As the store has it now. */
+  async refreshed(): Promise<readonly Mail[]> {
+    this.#kept = [];
+    this.#hasMore = true;
+    return await this.waiting();
+  }
+
+  has(id: string): boolean {
+    return this.known.some((mail) => mail.id === id);
   }
 
   /** What is known to wait, without asking the store. */

@@ -19,7 +19,7 @@ import { unreachable } from "../base/assert.ts";
 import type { World } from "../base/world.ts";
 import { textOf, type Block, type Message, type MessageUsage } from "../transcript/entry.ts";
 import type { Answer, Delta, Model, Request } from "./model.ts";
-import { stepOf, type Deed, type Step } from "./script.ts";
+import { askedAt, isReport, stepOf, type Deed, type Step } from "./script.ts";
 
 /** Characters of one answer's texts. `!results` and `!list` repeat what came in, however often. */
 const ANSWER_CHARS_MAX = 2_000_000;
@@ -80,8 +80,9 @@ class Rehearsal implements Model {
     const input = Math.ceil(charsShown(request) / CHARS_PER_TOKEN);
     if (input > this.windowTokens)
       return failed("overflow", `${input} tokens do not fit ${this.id}, which takes ${this.windowTokens}`);
-    const newest = messages.findLastIndex(({ role }) => role === "user");
-    const step = stepOf(messages, newest) ?? [{ do: "say", text: unscripted(messages, newest) }];
+    const newest = askedAt(messages);
+    const last = messages.findLastIndex(({ role }) => role === "user");
+    const step = stepOf(messages, newest) ?? [{ do: "say", text: unscripted(messages, last) }];
     const waitMs = step.reduce((ms, deed) => (deed.do === "slow" ? ms + deed.ms : ms), 0);
     if (waitMs > 0) await this.#world.sleep(waitMs, signal); // R2
     signal.throwIfAborted();
@@ -175,7 +176,8 @@ function spoken(
     case "system":
       return head(request.system.trim(), 0, SYSTEM_CHARS_MAX) || "(the system prompt is empty)";
     case "results": {
-      const results = request.messages.slice(newest + 1).filter(({ role }) => role === "toolResult");
+      const since = request.messages.slice(newest + 1);
+      const results = since.filter((message) => message.role === "toolResult" || isReport(message));
       return results.map(plain).join("\n") || "(no text of tool results)";
     }
     default:

@@ -74,15 +74,43 @@ const WORDS: ReadonlyMap<string, (rest: string) => Meaning> = new Map<string, (r
 
 /**
  * What is to be done now; null when there is no script. The script is in the newest user message and those
- * directly before it. How far it has come is seen in the messages after it: one answer for each step.
+ * directly before it. How far it has come is seen in the messages after it: one answer for each step. A child's report is no
+ * message of that kind: the script that waits for it goes on. A task is one, and what stands before it is another's script.
  */
 export function stepOf(messages: readonly Message[], newest: number): Step | null {
-  const before = messages.findLastIndex(({ role }, at) => at < newest && role !== "user");
-  const run = messages.slice(before + 1, newest + 1);
-  const steps = stepsIn(run.map((message) => textOf({ type: "message", message })).join("\n"));
+  const before = messages.findLastIndex((message, at) => at < newest && !isAsked(message));
+  const asked = messages.slice(before + 1, newest + 1).map(plain);
+  const steps = stepsIn(asked.slice(Math.max(0, asked.findLastIndex(isTask))).join("\n"));
   if (steps === null) return null;
   if (typeof steps === "string") return [{ do: "say", text: steps }];
-  return steps[messages.slice(newest + 1).filter(({ role }) => role === "assistant").length] ?? [];
+  const done = messages.slice(newest + 1).filter(({ role }) => role === "assistant").length;
+  const isTold = messages.slice(newest + 1).some(isReport);
+  return steps[done] ?? (isTold ? null : []);
+}
+
+/** Where the newest message stands that a script can be in; -1: there is none. */
+export function askedAt(messages: readonly Message[]): number {
+  return messages.findLastIndex(isAsked);
+}
+
+function isAsked(message: Message): boolean {
+  return message.role === "user" && !isReport(message);
+}
+
+/** As turns/reports.ts writes them, in the lines of an envelope. */
+export function isReport(message: Message): boolean {
+  return (
+    message.role === "user" &&
+    /^\[\[sessiond message from inter_session \S+\]\]\nReport of /.test(plain(message))
+  );
+}
+
+function isTask(text: string): boolean {
+  return /^\[\[sessiond message from inter_session \S+ via (?:sessions_spawn|subagents)\]\]/.test(text);
+}
+
+function plain(message: Message): string {
+  return textOf({ type: "message", message });
 }
 
 /** Null: no line of the text is a script line. A string says what is wrong with the script (S1). */

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
-import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
+import { afterwards } from "../../test/fixtures/home.ts";
 import { alive, DAEMON, KEY, OTHER_KEY, outputOf, Stage, until } from "../../test/sandbox/stage.ts";
+import { unlessAborted } from "../base/waiting.ts";
+import type { World } from "../base/world.ts";
+import { KILLED_GRACE_MS } from "../limits.ts";
+import { seenOf } from "./proc.ts";
 import { plainEnv } from "./processes.ts";
 
 const skip = process.platform === "linux" ? false : "trees are found through /proc";
@@ -173,6 +180,61 @@ test(
     assert.deepEqual(stage.records, []);
   },
 );
+
+/** From now on a pause that only the usual grace has is never over, unless it is called off or the test is done. */
+function withoutLongPauses(test: TestContext, world: World): void {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  const really = world.sleep.bind(world);
+  test.mock.method(world, "sleep", (ms: number, signal: AbortSignal) =>
+    ms < 400 ? really(ms, signal) : unlessAborted(done, signal),
+  );
+  afterwards(test, resolve);
+}
+
+/** Three that ignore SIGTERM: one, its child, and a daemon that left group, session and parent. */
+const STUBBORN = `trap '' TERM; ${DAEMON}; while :; do sleep 1; done`;
+
+test(
+  "a killed session's tree is gone after a short grace, also what hides and ignores",
+  { skip },
+  async (test) => {
+    const stage = new Stage(test);
+    withoutLongPauses(test, stage.world);
+    const [one, other] = [await stage.start(STUBBORN), await stage.start("cat", OTHER_KEY)];
+    const output = outputOf(one);
+    await until(() => output.text().includes("daemon"));
+    let isDone = false;
+    const killed = stage.processes.killAll(KEY, KILLED_GRACE_MS).then(() => (isDone = true));
+    await until(() => isDone);
+    await killed;
+    assert.deepEqual(alive([one.id]), []);
+    assert.deepEqual(stage.records, [`${other.id}.json`]);
+    assert.deepEqual(stage.processes.of(KEY), []);
+  },
+);
+
+test("P3: what a killed daemon left has a short grace", { skip }, async (test) => {
+  const stage = new Stage(test);
+  withoutLongPauses(test, stage.world);
+  const id = stage.world.newId();
+  stage.ids.push(id);
+  const env = { ...process.env, SESSIOND_PROCESS: id };
+  const left = spawn("sh", ["-c", STUBBORN], { stdio: ["ignore", "pipe", "ignore"], detached: true, env });
+  await once(left.stdout, "data"); // of the daemon
+  const pid = left.pid ?? assert.fail();
+  const startTicks = (await seenOf(pid))?.startTicks ?? assert.fail();
+  const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const owner = { pid: 2 ** 22 - 1, startTicks: 1 }; // nobody
+  mkdirSync(stage.folder, { recursive: true });
+  const record = { id, pid, startTicks, bootId, session: KEY, owner };
+  writeFileSync(join(stage.folder, `${id}.json`), JSON.stringify(record));
+  let ended: number | null = null;
+  const reaped = stage.processes.reapLeft().then((trees) => (ended = trees));
+  await until(() => ended !== null);
+  assert.equal(await reaped, 1);
+  assert.deepEqual(alive([id]), []);
+  assert.deepEqual(stage.records, []);
+});
 
 test("what cannot be started is refused in words, and leaves nothing", { skip }, async (test) => {
   const stage = new Stage(test);

@@ -14,7 +14,9 @@
 
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
+import { KILLED_GRACE_MS } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
+import { Grace } from "./grace.ts";
 import { groupLeft } from "./group.ts";
 import { launch } from "./launch.ts";
 import { currentBoot, HAS_PROC, seenOf, type Seen } from "./proc.ts";
@@ -55,7 +57,7 @@ export class Processes {
   readonly #looks = new Looks();
   readonly #sampler: Sampler;
   readonly #trees = new Map<Started, SessionKey | null>();
-  readonly #starting = new Set<Promise<unknown>>();
+  readonly #starting = new Map<Promise<unknown>, SessionKey | null>();
   #self: Promise<Pick<ProcessRecord, "bootId" | "owner">> | null = null;
 
   constructor(parts: ProcessesParts) {
@@ -67,7 +69,7 @@ export class Processes {
   start(starting: Starting): Promise<Running> {
     const started = this.#start(starting);
     const settled = started.catch(() => null).finally(() => this.#starting.delete(settled));
-    this.#starting.add(settled);
+    this.#starting.set(settled, starting.session);
     return started;
   }
 
@@ -85,15 +87,24 @@ export class Processes {
     return [...this.#trees].map(([{ pid, startedAtMs }, session]) => ({ session, pid, startedAtMs }));
   }
 
-  /** What is of one session. Whoever calls this sees to it that nobody starts more. */
-  async killAll(session: SessionKey): Promise<void> {
-    await Promise.all(this.#starting);
-    await killEach(this.of(session));
+  /**
+   * What is of one session, also what is just being started: what runs does not wait for that. Whoever calls this sees to it
+   * that nobody starts more.
+   */
+  async killAll(session: SessionKey, graceMs?: number): Promise<void> {
+    const running = this.of(session);
+    const starting = [...this.#starting].filter(([, whose]) => whose === session).map(([settled]) => settled);
+    const killLate = async (): Promise<void> => {
+      await Promise.all(starting);
+      const late = this.of(session).filter((each) => !running.includes(each));
+      await killEach(late, graceMs);
+    };
+    await allOf([killEach(running, graceMs), killLate()]);
   }
 
   /** What is of sessions, and the gateway's own. Whoever calls this sees to it that nobody starts more. */
   async killEverything(): Promise<void> {
-    await Promise.all(this.#starting);
+    await Promise.all(this.#starting.keys());
     await killEach([...this.#trees.keys()]);
   }
 
@@ -165,7 +176,8 @@ export class Processes {
     if (HAS_PROC && isOfThisBoot) {
       const tree: Tree = { id, group: groupLeft(pid), sinceTicks: startTicks, known: new Map() };
       const seen = (members: readonly Seen[]): void => void (found = Math.max(found, members.length));
-      const isGone = await endTree({ looks: this.#looks, world, seen }, tree);
+      const grace = new Grace(world, KILLED_GRACE_MS);
+      const isGone = await endTree({ looks: this.#looks, world, seen }, tree, grace);
       log.info({ id, session, processes: found }, "what a former daemon left was ended");
       if (!isGone) return tellStuck(log, id);
     }
@@ -193,9 +205,13 @@ async function isAlive({ pid, startTicks }: ProcessRecord["owner"]): Promise<boo
   return seen !== null && !seen.isDead && seen.startTicks === startTicks;
 }
 
-/** All of them, also when one cannot be; then it rejects. */
-async function killEach(running: readonly Running[]): Promise<void> {
-  const ends = await Promise.allSettled(running.map((each) => each.kill()));
+async function killEach(running: readonly Running[], graceMs?: number): Promise<void> {
+  await allOf(running.map((each) => each.kill(graceMs)));
+}
+
+/** To the end of each, also when one fails; then it rejects. */
+async function allOf(promises: readonly Promise<void>[]): Promise<void> {
+  const ends = await Promise.allSettled(promises);
   const failed = ends.find((each) => each.status === "rejected");
   if (failed) throw failed.reason;
 }

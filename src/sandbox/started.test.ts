@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { alive, until } from "../../test/sandbox/stage.ts";
 import { afterwards, scratch } from "../../test/fixtures/home.ts";
 import { openLog } from "../base/log.ts";
 import { RealWorld } from "../base/world.ts";
+import { KILLED_GRACE_MS } from "../limits.ts";
 import { launch } from "./launch.ts";
 import { HAS_PROC, seenOf } from "./proc.ts";
 import { plainEnv } from "./processes.ts";
@@ -16,6 +18,17 @@ const skip = HAS_PROC ? false : "trees are found through /proc";
 class Hurried extends RealWorld {
   override sleep(ms: number, signal: AbortSignal): Promise<void> {
     return super.sleep(Math.min(ms, 5), signal);
+  }
+}
+
+/** A pause that only a long grace has is never over in it, unless it is called off. */
+class Held extends Hurried {
+  held = 0;
+
+  override sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms < 300) return super.sleep(ms, signal);
+    this.held += 1;
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   }
 }
 
@@ -36,6 +49,7 @@ class Unsure extends Looks {
 async function stageOf(
   test: TestContext,
   script: string,
+  world: RealWorld = new Hurried(),
 ): Promise<{
   readonly started: Started;
   readonly looks: Unsure;
@@ -43,7 +57,6 @@ async function stageOf(
   /** How often it was said to be gone. */
   readonly gone: () => number;
 }> {
-  const world = new Hurried();
   const id = world.newId();
   const launched = await launch({
     id,
@@ -118,5 +131,42 @@ test("what a program left behind is something when nobody can say what", { skip 
   assert.equal(gone(), 0);
   looks.fails = 0;
   await started.kill();
+  assert.deepEqual(alive([started.id]), []);
+});
+
+/** A program that ignores SIGTERM, and has said so. */
+async function stubborn(
+  test: TestContext,
+  world: RealWorld,
+): Promise<{ readonly started: Started; readonly gone: () => number }> {
+  const stage = await stageOf(test, "trap '' TERM; echo on; sleep 1000 & while :; do sleep 1; done", world);
+  await once(stage.started.stdout, "data");
+  return stage;
+}
+
+test("a kill with a short grace cuts one with a longer short", { skip }, async (test) => {
+  const world = new Held();
+  const { started, gone } = await stubborn(test, world);
+  const done: string[] = [];
+  const long = started.kill().then(() => done.push("long"));
+  await until(() => world.held > 0);
+  assert.notDeepEqual(alive([started.id]), []);
+  assert.equal(done.join(), "");
+  const short = started.kill(KILLED_GRACE_MS).then(() => done.push("short"));
+  await until(() => done.length === 2);
+  await Promise.all([long, short]);
+  assert.equal(world.held, 1, "the rest of the long grace was not waited for");
+  assert.deepEqual(alive([started.id]), []);
+  assert.ok(gone() > 0);
+});
+
+test("a kill with a long grace does not hold up one with a shorter", { skip }, async (test) => {
+  const world = new Held();
+  const { started } = await stubborn(test, world);
+  let isDone = false;
+  const both = Promise.all([started.kill(KILLED_GRACE_MS), started.kill()]).then(() => (isDone = true));
+  await until(() => isDone);
+  await both;
+  assert.equal(world.held, 0);
   assert.deepEqual(alive([started.id]), []);
 });

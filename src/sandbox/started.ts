@@ -7,6 +7,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Log } from "../base/log.ts";
 import { unlessLate } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
+import { Grace, GRACE_MS } from "./grace.ts";
 import { Group, signal } from "./group.ts";
 import type { Exit, Launched } from "./launch.ts";
 import { HAS_PROC, type Seen } from "./proc.ts";
@@ -29,10 +30,11 @@ export interface Running {
   /** Never rejects. The program is gone and its output was read; or shortly after, when somebody else keeps the pipe open. */
   readonly ended: Promise<Ended>;
   /**
-   * The whole tree: SIGTERM, two seconds, SIGKILL. Resolves when nothing of it is left, or can be killed (that is logged).
-   * Rejects when what is left cannot be seen. Whoever asks again then, has it tried again.
+   * The whole tree: SIGTERM, two seconds or what is said, SIGKILL. Of several who ask, the shortest grace counts. Resolves
+   * when nothing of it is left, or can be killed (that is logged). Rejects when what is left cannot be seen. Whoever asks
+   * again then, has it tried again.
    */
-  kill(): Promise<void>;
+  kill(graceMs?: number): Promise<void>;
 }
 
 export interface StartedParts {
@@ -44,6 +46,11 @@ export interface StartedParts {
 
 /** How long an output without a word is waited for after the program is gone. */
 const SILENCE_MS = 200;
+
+interface Killing {
+  readonly isGone: Promise<boolean>;
+  readonly grace: Grace;
+}
 
 export class Started implements Running {
   readonly id: string;
@@ -61,7 +68,7 @@ export class Started implements Running {
   #hasReported = false;
   #hasEnded = false;
   #gone: Promise<void> | null = null; //    null: something of it lives, or nobody has looked
-  #killing: Promise<boolean> | null = null; // null: nobody asked for it, or it did not help
+  #killing: Killing | null = null; //       null: nobody asked for it, or it did not help
 
   constructor(
     launched: Launched,
@@ -90,19 +97,20 @@ export class Started implements Running {
     if (this.#hasEnded && members.every(({ pid }) => pid === this.pid)) void this.#left();
   }
 
-  async kill(): Promise<void> {
-    this.#killing ??= this.#kill();
-    const killing = this.#killing;
-    const isGone = await killing.catch((error: unknown) => {
+  async kill(graceMs = GRACE_MS): Promise<void> {
+    const grace = this.#killing?.grace ?? new Grace(this.#parts.world, graceMs);
+    const killing = (this.#killing ??= { isGone: this.#kill(grace), grace });
+    grace.shorten(graceMs);
+    const isGone = await killing.isGone.catch((error: unknown) => {
       if (this.#killing === killing) this.#killing = null;
       throw error;
     });
     if (!isGone && this.#killing === killing) this.#killing = null;
   }
 
-  async #kill(): Promise<boolean> {
+  async #kill(grace: Grace): Promise<boolean> {
     const { log } = this.#parts;
-    if (!(await endTree(this.#looking, this.tree))) return !tellStuck(log, this.id);
+    if (!(await endTree(this.#looking, this.tree, grace))) return !tellStuck(log, this.id);
     await this.#over();
     if (this.#launched.isHeld()) signal(this.pid, "SIGKILL"); // It has nothing more to say.
     await this.#launched.exited;

@@ -19,6 +19,7 @@
 //   F4. A look that fails is tried again for some seconds. If it cannot be had, the group is killed without one.
 
 import type { World } from "../base/world.ts";
+import type { Grace } from "./grace.ts";
 import { signal, type Group } from "./group.ts";
 import { everyPid, HAS_PROC, markerOf, seenOf, type Seen } from "./proc.ts";
 
@@ -40,10 +41,6 @@ export interface Look {
 
 /** Files of /proc that are read at once. There are four threads for files, and the store's blobs need them too. */
 const READ_AT_ONCE = 4;
-
-/** How long a tree has to end by itself after SIGTERM, and when it is looked at meanwhile. */
-const GRACE_MS = 2_000;
-const GRACE_LOOKS_MS = [10, 20, 40, 80, 150, 300, 400, 500, 500];
 
 /**
  * Rounds of SIGKILL, and the pause between two, growing up to the second number. Dead at once is what is not stuck in
@@ -128,25 +125,23 @@ export interface LookingParts {
 }
 
 /** SIGTERM, a grace, then SIGKILL until nothing is left. False: something cannot be killed. Rejects when it cannot be seen. */
-export async function endTree(parts: LookingParts, tree: Tree): Promise<boolean> {
-  if (!HAS_PROC) return await endGroup(parts.world, tree.group.leader.pid);
+export async function endTree(parts: LookingParts, tree: Tree, grace: Grace): Promise<boolean> {
+  if (!HAS_PROC) return await endGroup(parts.world, tree.group.leader.pid, grace);
   try {
-    return await endMembers(parts, tree);
+    return await endMembers(parts, tree, grace);
   } catch (error) {
     tree.group.signal("SIGKILL"); // F4
     throw error;
   }
 }
 
-async function endMembers(parts: LookingParts, tree: Tree): Promise<boolean> {
+async function endMembers(parts: LookingParts, tree: Tree, grace: Grace): Promise<boolean> {
   const { world } = parts;
   let members = await leftOf(parts, tree);
   if (members.length === 0) return true;
   await sendAll(parts, { tree, members, name: "SIGTERM" });
-  for (let at = 0, waitedMs = 0; members.length > 0 && waitedMs < GRACE_MS; at += 1) {
-    const pauseMs = GRACE_LOOKS_MS[at] ?? GRACE_MS;
-    await world.sleep(pauseMs, NEVER);
-    waitedMs += pauseMs;
+  while (members.length > 0 && !grace.isOver) {
+    await grace.wait();
     members = await leftOf(parts, tree);
   }
   for (let round = 1; members.length > 0 && round <= KILL_ROUNDS_MAX; round += 1) {
@@ -211,11 +206,11 @@ async function isSame({ pid, startTicks }: Seen): Promise<boolean> {
 }
 
 /** Where there is no /proc: the group only. Who left it is not found, and a number that was given again is not noticed. */
-async function endGroup(world: World, leader: number): Promise<boolean> {
+async function endGroup(world: World, leader: number, grace: Grace): Promise<boolean> {
   signal(-leader, "SIGTERM");
-  for (const pauseMs of GRACE_LOOKS_MS) {
+  while (!grace.isOver) {
     if (!signal(-leader, 0)) return true;
-    await world.sleep(pauseMs, NEVER);
+    await grace.wait();
   }
   signal(-leader, "SIGKILL");
   for (let round = 1; round <= KILL_ROUNDS_MAX && signal(-leader, 0); round += 1)

@@ -19,6 +19,7 @@ import type { World } from "../base/world.ts";
 import { HOT_SESSIONS_MAX, LEASE_MS, LEASE_RENEWED_MS, PAGE_ROWS_MAX } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
+import type { Signal } from "../sessions/session.ts";
 import type { Change, Claim, Receipt, Store } from "../store/store.ts";
 
 /** What a lane runs. */
@@ -27,8 +28,8 @@ export interface Worker {
   work(): Promise<void>;
   /** A letter was posted to it. */
   arrive(mail: Mail): void;
-  /** A setting or a signal of it changed. */
-  changed(): void;
+  /** A setting or a signal of it changed. `signal`: the wish that was sent; null: none was. */
+  changed(signal: Signal | null): void;
   /** Something is under way that outlasts work(): the session is not to be let go yet. */
   readonly isBusy: boolean;
   /** Stop at the next safe point; work() returns then. What was going on is gone on with by whoever has it next. */
@@ -91,7 +92,9 @@ export class Lanes<Of extends Worker> {
         if (posted && !posted.repeated)
           this.#arrived({ ...change.letter, to: posted.to, postedAtMs: this.#parts.world.nowMs() });
       } else if (change.do === "set" || change.do === "signal" || change.do === "delete") {
-        this.#changed(change.key);
+        this.#changed(change.key, change.do === "signal" ? change.signal : null);
+      } else if (change.do === "revive") {
+        this.#changed(change.key, null);
       }
     }
   }
@@ -102,9 +105,9 @@ export class Lanes<Of extends Worker> {
     this.#wake(lane);
   }
 
-  #changed(key: SessionKey): void {
+  #changed(key: SessionKey, signal: Signal | null): void {
     const lane = this.#lanes.get(key);
-    lane?.worker?.changed();
+    lane?.worker?.changed(signal);
     this.#wake(lane);
   }
 

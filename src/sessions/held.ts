@@ -39,6 +39,7 @@ export interface Writing {
   readonly charge?: Partial<Usage>;
   readonly others?: readonly Change[]; //    what happens to others because of it: letters, answers, settings
   readonly state?: RunState;
+  readonly afterwards?: readonly Change[]; // what happens after all that
 }
 
 export class Held {
@@ -49,6 +50,7 @@ export class Held {
   #entries: Entry[] | null = null; // null: nobody has asked for them yet
   #isStale = false;
   #last: Promise<void> = Promise.resolve();
+  #written = Promise.withResolvers<void>();
 
   constructor(parts: HeldParts, claim: Claim, row: Session) {
     this.#parts = parts;
@@ -74,7 +76,8 @@ export class Held {
     const now = await this.#parts.store.session(this.key);
     if (now === null) return this.#row; // It was deleted: the next commit says so.
     const { settings, settingsVersion, signal, usage, tree } = now;
-    this.#row = { ...this.#row, settings, settingsVersion, signal, usage, tree };
+    const { state } = this.#row.state.kind === "ended" ? now : this.#row; // It may have been revived.
+    this.#row = { ...this.#row, state, settings, settingsVersion, signal, usage, tree };
     return this.#row;
   }
 
@@ -121,6 +124,11 @@ export class Held {
     return committed;
   }
 
+  /** Resolves with the next commit that has entries. */
+  written(): Promise<void> {
+    return this.#written.promise;
+  }
+
   async #write(writing: Writing): Promise<void> {
     const { key } = this;
     const fence = this.#fence;
@@ -143,9 +151,13 @@ export class Held {
     if (reroute) changes.push({ do: "reroute", key, fence, ...reroute });
     if (writing.others) changes.push(...writing.others);
     if (state) changes.push({ do: "run", key, fence, state });
+    if (writing.afterwards) changes.push(...writing.afterwards);
     await this.#parts.commit(changes);
     this.#row = { ...this.#row, ...(state ? { state } : {}), ...reroute };
     this.#tell(this.#appended(drafts), state ?? null);
+    if (drafts.length === 0) return;
+    this.#written.resolve();
+    this.#written = Promise.withResolvers();
   }
 
   #stamped(bodies: readonly Body[]): Draft[] {

@@ -17,7 +17,7 @@ export interface Session {
   readonly bornAtMs: number;
 
   // Written only by the session's owner, through its lane.
-  readonly state: RunState;
+  readonly state: RunState; //           but what has ended may be revived by anyone
   readonly route: Route | null; //       where replies go; null: nowhere but the transcript
   readonly origin: Origin | null; //     where the newest message of a channel came from; null: none came yet
   readonly transcript: Tail;
@@ -61,7 +61,7 @@ export type RunState =
       readonly reason: string | null;
     };
 
-/** A wish, seen at the next safe point. A kill is never taken back. */
+/** A wish, seen at the next safe point. A kill is never taken back; it is over with the life that it ended. */
 export type Signal = "none" | "pause" | "kill";
 
 /** Null: as the agent's configuration says. */

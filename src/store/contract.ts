@@ -12,6 +12,7 @@ import { claimContract } from "./contract/claims.ts";
 import { commitContract } from "./contract/commit.ts";
 import { Corner, type Open, type Opened } from "./contract/corner.ts";
 import { closeContract, deleteContract } from "./contract/ends.ts";
+import { endedContract } from "./contract/ended.ts";
 import { entriesContract } from "./contract/entries.ts";
 import { feedContract } from "./contract/feed.ts";
 import { forkContract } from "./contract/fork.ts";
@@ -52,6 +53,7 @@ export function storeContract(name: string, open: Open): void {
     feedContract(corner, open);
     blobContract(corner);
     searchContract(corner);
+    endedContract(corner);
     deleteContract(corner);
     closeContract(open);
   });

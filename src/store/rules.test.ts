@@ -4,7 +4,17 @@ import * as fc from "fast-check";
 import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
 import type { RunState, Session, Signal } from "../sessions/session.ts";
 import { letterOf } from "./contract/corner.ts";
-import { addUsage, changedRow, forwardTo, hasWork, NO_USAGE, openedRow, sealLetter, tell } from "./rules.ts";
+import {
+  addUsage,
+  changedRow,
+  checkRead,
+  forwardTo,
+  hasWork,
+  NO_USAGE,
+  openedRow,
+  sealLetter,
+  tell,
+} from "./rules.ts";
 import type { Changed } from "./store.ts";
 
 const [A, B, C] = ["a", "b", "c"].map((name) => namedKey(DEFAULT_AGENT, name));
@@ -37,6 +47,27 @@ test("usage adds up in any order", () => {
   });
   fc.assert(property);
   assert.deepEqual(addUsage({ ...NO_USAGE, toolPeakBytes: 5 }, { toolPeakBytes: 3 }).toolPeakBytes, 5);
+});
+
+test("a revival changes what has ended, and is nothing to what lives", () => {
+  const over: RunState = { kind: "ended", atMs: 1, outcome: "killed", reason: "it was killed" };
+  const dead: Session = { ...ROW, state: over, signal: "kill", title: "words" };
+  const alive = changedRow(dead, { do: "revive", key: A }, 7, 5);
+  assert.deepEqual(alive, { ...dead, state: { kind: "idle" }, signal: "none", updatedAtMs: 5 });
+  for (const kind of ["idle", "queued", "running", "waiting", "paused"] as const) {
+    const row: Session = { ...dead, state: { kind } as RunState };
+    assert.equal(changedRow(row, { do: "revive", key: A }, 7, 5), row);
+  }
+});
+
+test("an end over unread mail is refused in words that say whose it is, and how much", () => {
+  checkRead(A, 0);
+  const says = {
+    name: "Fault",
+    code: "unread",
+    message: `letters wait for ${A} that nobody else could read: 2`,
+  };
+  assert.throws(() => checkRead(A, 2), says);
 });
 
 test("a row is never changed in place", () => {

@@ -160,7 +160,7 @@ export function appendedRow(row: Session, appended: Appended, atMs: number): Ses
 }
 
 /** The changes that concern one row and nothing else. */
-export type RowChange = Of<"run"> | Of<"reroute"> | Of<"signal"> | Of<"set"> | Of<"charge">;
+export type RowChange = Of<"run"> | Of<"reroute"> | Of<"signal"> | Of<"revive"> | Of<"set"> | Of<"charge">;
 
 export function changedRow(row: Session, change: RowChange, fence: number, atMs: number): Session {
   switch (change.do) {
@@ -175,6 +175,10 @@ export function changedRow(row: Session, change: RowChange, fence: number, atMs:
       // A kill is never taken back; what has ended has nothing left to hear.
       if (row.signal === "kill" || row.state.kind === "ended") return row;
       return { ...row, signal: change.signal, updatedAtMs: atMs };
+    case "revive":
+      // A kill was meant for the life that it ended, and for none after it.
+      if (row.state.kind !== "ended") return row;
+      return { ...row, state: { kind: "idle" }, signal: "none", updatedAtMs: atMs };
     case "set":
       if (change.version !== null && change.version !== row.settingsVersion) {
         throw new Fault(
@@ -299,6 +303,11 @@ export function forwardTo(
     if (state !== null && state !== "ended") return { to: key, others: others.slice(at + 1) };
   }
   return null;
+}
+
+/** Refuses an end over letters that have no other address (S7): whoever posted them was told that they will be read. */
+export function checkRead(key: SessionKey, unread: number): void {
+  if (unread > 0) throw new Fault("unread", `letters wait for ${key} that nobody else could read: ${unread}`);
 }
 
 /** Why a letter reached nobody: a name that is not there, or only sessions that have ended. */

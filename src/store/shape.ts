@@ -138,6 +138,7 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
   reroute: record({ ...owned, route: orNull(route), origin: orNull(origin) }),
   post: record({ do: text, to: listOf(name, 1), letter }),
   signal: record({ do: text, key: name, signal: oneOf("none", "pause", "kill") }),
+  revive: record({ do: text, key: name }),
   set: record({ do: text, key: name, version: orNull(count), settings }),
   charge: record({ do: text, key: name, usage }),
   setTimer: record({

@@ -11,9 +11,11 @@
 //   S2. commit() resolves only when what it did would survive a power cut.
 //   S3. Each change names what it expects. If one expectation fails, nothing of its commit happens.
 //   S4. Fenced changes (append, take, run, reroute) are the owner's: they carry the fence of its claim, and an
-//       older fence is refused. Free changes (post, signal, set, charge) are anybody's and never wait for it.
+//       older fence is refused. Free changes (post, signal, revive, set, charge) are anybody's and never wait
+//       for it.
 //   S5. Posting a letter never writes the recipient's row.
 //   S6. Lists and pages cost what they return, not what there is.
+//   S7. A session does not end over unread mail: letters that nobody else could read are taken first, or it goes on.
 
 import type { Letter, Mail, Outgoing, Route } from "../mail/letter.ts";
 import type { KeyKind, SessionKey } from "../routing/key.ts";
@@ -49,6 +51,7 @@ export type Change =
       readonly contextSeq: number | null; //   where the context starts from now on; null: where it did
     }
   | { readonly do: "take"; readonly key: SessionKey; readonly fence: number; readonly ids: readonly string[] }
+  // An end is refused while letters wait that nobody else could read (S7); those with another address go there.
   | { readonly do: "run"; readonly key: SessionKey; readonly fence: number; readonly state: RunState }
   | {
       readonly do: "reroute";
@@ -60,6 +63,8 @@ export type Change =
   // Free (S4): by anyone.
   | { readonly do: "post"; readonly to: readonly SessionKey[]; readonly letter: Letter } // to the first that has not ended
   | { readonly do: "signal"; readonly key: SessionKey; readonly signal: Signal }
+  // What has ended is idle again, with its transcript, settings and usage, and no signal. To what lives it does nothing.
+  | { readonly do: "revive"; readonly key: SessionKey }
   | {
       readonly do: "set";
       readonly key: SessionKey;
@@ -178,7 +183,7 @@ export interface Changed {
 }
 
 export interface Store {
-  /** S1–S3. Faults: stale_writer, exists, not_found, ended, conflict, mailbox_full, disk_full, outcome_unknown, closed. */
+  /** S1–S3. Faults: stale_writer, exists, not_found, unread, ended, conflict, mailbox_full, disk_full, outcome_unknown, closed. */
   commit(changes: readonly Change[]): Promise<Receipt>;
 
   session(key: SessionKey): Promise<Session | null>;

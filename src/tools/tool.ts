@@ -25,6 +25,11 @@ export interface Tool<Input extends StandardSchemaV1 = StandardSchemaV1> {
   readonly replay: "safe" | "never";
   /** It runs a program, or a thread: it begins when there is a slot for one, and its time is counted from then on. */
   readonly process?: true;
+  /**
+   * It gives tasks to other sessions, or waits for them: calls of one step that do so are made one after the other, each with
+   * what the one before did, and as long as they wait is bounded by the turn's time and not by a tool's.
+   */
+  readonly delegates?: true;
   run(input: StandardSchemaV1.InferOutput<Input>, call: Calling): Promise<Output>;
 }
 

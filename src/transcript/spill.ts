@@ -72,7 +72,7 @@ function bytesOf(block: Block): number {
   }
 }
 
-async function spillBlock(block: Block, putBlob: PutBlob): Promise<Block> {
+export async function spillBlock(block: Block, putBlob: PutBlob): Promise<Block> {
   if (bytesOf(block) <= 2 * KEPT_BYTES) return block; // Head and tail would be all of it.
   switch (block.type) {
     case "text": {

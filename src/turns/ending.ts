@@ -1,7 +1,19 @@
+// How a turn ends: the last answer, the end, the state after it, and everything that leaves because of it are one commit. It
+// is made until it holds: somebody who asked may be gone by then, and somebody may have written in the last moment.
+
+import { Fault } from "../base/fault.ts";
+import type { Class } from "../mail/letter.ts";
+import { isDeadline, taskOf } from "../mail/task.ts";
 import { isOneShot, type SessionKey } from "../routing/key.ts";
-import type { Outcome, RunState, Usage } from "../sessions/session.ts";
+import type { Writing } from "../sessions/held.ts";
+import type { Outcome, RunState, Session, Usage } from "../sessions/session.ts";
+import type { Change, Store } from "../store/store.ts";
+import { PAGE_ROWS_MAX } from "../limits.ts";
 import type { Block, Body } from "../transcript/entry.ts";
-import type { TurnOutcome } from "./where.ts";
+import type { Place, TurnParts } from "./parts.ts";
+import type { Replies } from "./replies.ts";
+import { addresses, lastWords, reportContent, reportLetter } from "./reports.ts";
+import type { TurnEnded, TurnOutcome } from "./where.ts";
 
 /** How a turn ended, and what was said last. */
 export interface Ending {
@@ -12,13 +24,120 @@ export interface Ending {
   readonly words: readonly Block[]; //       for those who wait for an answer
 }
 
+/** What the end has to know of the turn. */
+export interface Closing {
+  readonly turn: string;
+  readonly steps: number;
+  readonly class: Class;
+  readonly replies: Replies;
+  /** Takes and writes down what waits: of a session that is killed nothing stays unread. */
+  readonly takeRest: () => Promise<void>;
+}
+
+/** What was said, for those who asked. */
+export async function endTurn(
+  parts: TurnParts,
+  place: Place,
+  closing: Closing,
+  ending: Ending,
+): Promise<string> {
+  const { held, mailbox } = place;
+  const said = ending.words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const find = (key: SessionKey): Promise<Session | null> => parts.store.session(key);
+  const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
+  let gone: ReadonlyMap<string, string> | null = null; // null: all who asked may be there
+  for (let stays = false; ;) {
+    const late = mailbox.known.filter(isDeadline).filter((mail) => !mailbox.has(taskOf(mail)));
+    const reports = await reportsOf(parts, place, closing, ending, said);
+    const take = late.map(({ id }) => id);
+    const writing = writingOf(parts, place, closing, ending, stays);
+    const others = [...closing.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];
+    try {
+      await held.commit({ ...writing, take, others });
+      mailbox.remove(take);
+      return said;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      if (error.code === "unread" && ending.outcome === "killed") await closing.takeRest();
+      // Who wrote is answered by another turn, and then it ends. What we know of may be all: a deadline that just came.
+      else if (error.code === "unread") stays = (await mailbox.refreshed()).some((mail) => !isDeadline(mail));
+      // A session that asked is gone: that must keep neither this turn from ending, nor others from hearing of it.
+      else if ((error.code === "not_found" || error.code === "ended") && gone === null)
+        gone = await closing.replies.gone(find);
+      else throw error;
+    }
+  }
+}
+
+function writingOf(
+  { world }: TurnParts,
+  { held }: Place,
+  { turn, steps }: Closing,
+  { outcome, reason, entries, charge }: Ending,
+  stays: boolean,
+): Writing {
+  const data: TurnEnded = { turn, outcome, reason, steps };
+  const state = stateAfter(held.row, outcome, { reason, atMs: world.nowMs() });
+  const isEnd = state.kind === "ended" && !stays;
+  return {
+    entries: [...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
+    charge,
+    state: isEnd ? state : { kind: "idle" },
+    afterwards: isEnd && held.row.settings.deleteAtEnd ? [{ do: "delete", key: held.key, expect: null }] : [],
+  };
+}
+
+/** One for each task that was given in this turn's letters. */
+async function reportsOf(
+  parts: TurnParts,
+  { held }: Place,
+  { replies, class: of }: Closing,
+  { outcome, reason, entries: last }: Ending,
+  said: string,
+): Promise<Change[]> {
+  const { tasks } = replies;
+  if (tasks.length === 0) return [];
+  const entries = await held.entries();
+  const content = await reportContent(
+    {
+      key: held.key,
+      outcome,
+      reason,
+      said: outcome === "done" ? said : lastWords([...entries, ...last]),
+      entries,
+      last,
+      nowMs: parts.world.nowMs(),
+    },
+    (bytes) => parts.store.putBlob(bytes),
+  );
+  const find = (key: SessionKey): Promise<Session | null> => parts.store.session(key);
+  return await Promise.all(
+    tasks.map(async ({ task, giver }): Promise<Change> => {
+      const to = await addresses(giver, held.row, find);
+      return { do: "post", to, letter: reportLetter(held.key, task, of, content) };
+    }),
+  );
+}
+
+/** Its children are killed with it. In the commit of its own end: so none is forgotten, and none is born after it. */
+export async function killingBelow(store: Pick<Store, "sessions">, key: SessionKey): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+    const page = await store.sessions({ parent: key, limit: PAGE_ROWS_MAX, cursor: cursor ?? null });
+    const living = page.rows.filter(({ state, signal }) => state.kind !== "ended" && signal !== "kill");
+    changes.push(...living.map((child): Change => ({ do: "signal", key: child.key, signal: "kill" })));
+    cursor = page.next;
+  }
+  return changes;
+}
+
 /** A session that is killed ends, and so does one that runs once; every other waits for the next message. */
-export function stateAfter(
-  key: SessionKey,
+function stateAfter(
+  { key, settings }: Session,
   outcome: TurnOutcome,
   { reason, atMs }: { readonly reason: string | null; readonly atMs: number },
 ): RunState {
-  if (outcome !== "killed" && !isOneShot(key)) return { kind: "idle" };
+  if (outcome !== "killed" && !(settings.oneShot ?? isOneShot(key))) return { kind: "idle" };
   return { kind: "ended", atMs, outcome: ENDS[outcome], reason };
 }
 

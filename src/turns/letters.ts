@@ -1,4 +1,5 @@
 import type { Mail, Route } from "../mail/letter.ts";
+import { isReport } from "../mail/task.ts";
 import type { Writing } from "../sessions/held.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Body, Message } from "../transcript/entry.ts";
@@ -36,7 +37,7 @@ export function rerouting(session: Session, letters: readonly Mail[]): Pick<Writ
 
 /** Another session is no place where a person could be reached later. */
 function isDoor(route: Route | null): boolean {
-  return route !== null && route.channel !== "session";
+  return route !== null && route.channel !== "session" && route.channel !== "report";
 }
 
 function isSame(a: unknown, b: unknown): boolean {
@@ -44,12 +45,13 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Letters with where their answer goes. What sessiond itself wrote is answered where the session last answered. It is decided
- * here and written down with the message: whoever goes on with the turn reads it there.
+ * Letters with where their answer goes. What sessiond itself wrote, and what children report, is answered where the session
+ * last answered. It is decided here and written down with the message: whoever goes on with the turn reads it there.
  */
 export function answeredTo(session: Session, letters: readonly Mail[]): readonly Mail[] {
   return letters.map((letter) => {
-    if (letter.replyTo !== null || letter.from.kind !== "internal_system") return letter;
+    if (letter.replyTo !== null || !(letter.from.kind === "internal_system" || isReport(letter)))
+      return letter;
     return { ...letter, replyTo: session.route };
   });
 }

@@ -6,23 +6,27 @@ import type { Bus } from "../events/bus.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Slots } from "../scheduler/slots.ts";
+import type { Budgets } from "../sessions/budget.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Store } from "../store/store.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Answers } from "./answers.ts";
+import type { Suspects } from "./resuming.ts";
 
-/** What a turn needs of the rest of the system. main.ts hands it in. */
+/** What a turn needs of the rest of the system. wire.ts hands it in. */
 export interface TurnParts {
   readonly world: World;
   readonly bus: Bus;
   readonly log: Log;
-  readonly store: Pick<Store, "putBlob" | "readBlob" | "session">;
+  readonly store: Pick<Store, "putBlob" | "readBlob" | "session" | "sessions">;
   readonly slots: Pick<Slots, "takeSoon" | "throttled" | "coolsForMs">; // model calls
   readonly processSlots: Pick<Slots, "take">; //                       programs of tools
   readonly catalog: Catalog;
-  readonly prompts: Prompts;
+  readonly prompts: Pick<Prompts, "of">;
   readonly answers: Answers;
   readonly tools: Pick<Toolbox, "of">;
+  readonly suspects: Suspects;
+  readonly budgets: Budgets;
   readonly session: SessionConfig;
   /** Takes out the keys that the configuration names. */
   readonly clean: (text: string) => string;
@@ -33,5 +37,6 @@ export interface TurnParts {
 export interface Place {
   readonly held: Held;
   readonly mailbox: Mailbox;
-  readonly agent: Agent;
+  readonly agent: Agent; //   as it holds for this session
+  readonly persona: Agent; // whose prompt files are read: a sub-agent works in its root's folder, but is who it is
 }

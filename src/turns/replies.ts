@@ -4,6 +4,7 @@
 import type { SendPolicy, Verbose } from "../config/config.ts";
 import { OUTWARD_CHARS_MAX } from "../limits.ts";
 import type { Class, Letter, Route } from "../mail/letter.ts";
+import { reportedBy } from "../mail/task.ts";
 import { handedOn } from "../mail/urgency.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
@@ -56,24 +57,36 @@ export class Replies {
 
   /** What a verbose session does meanwhile is for chats. A session that asked is woken once, by the answer. */
   meanwhile(what: string, content: readonly Block[]): Change[] {
-    const chats = [...this.#routes.values()].filter((route) => !isSession(route));
+    const chats = this.#answered.filter((route) => !isSession(route));
     return chats.flatMap((route, at) => this.#say(route, this.#named(what, at, content), null));
   }
 
   /** `gone`: why a session that asked does not read its answer any more, by its key. That one is refused, and visible. */
   answer(content: readonly Block[], gone: ReadonlyMap<string, string>): Change[] {
-    const routes = [...this.#routes.values()];
-    return routes.flatMap((route, at) =>
+    return this.#answered.flatMap((route, at) =>
       this.#say(route, this.#named("answer", at, content), gone.get(route.to) ?? null),
     );
   }
 
+  /** The tasks that were given in these letters, and by whom. */
+  get tasks(): readonly { readonly task: string; readonly giver: SessionKey }[] {
+    return [...this.#routes.values()].flatMap((route) => {
+      const task = reportedBy(route);
+      return task === null ? [] : [{ task, giver: parseKey(route.to) }];
+    });
+  }
+
   /** Which of the sessions that asked read nothing any more, and why. */
   async gone(find: (key: SessionKey) => Promise<Session | null>): Promise<ReadonlyMap<string, string>> {
-    const asked = [...this.#routes.values()].filter(isSession);
+    const asked = this.#answered.filter(isSession);
     const rows = await Promise.all(asked.map(async ({ to }) => ({ to, row: await find(parseKey(to)) })));
     const gone = rows.filter(({ row }) => row === null || row.state.kind === "ended");
     return new Map(gone.map(({ to, row }) => [to, `${to} ${row === null ? "is gone" : "has ended"}`]));
+  }
+
+  /** What is reported is no answer (reports.ts). */
+  get #answered(): readonly Route[] {
+    return [...this.#routes.values()].filter((route) => reportedBy(route) === null);
   }
 
   /** The same thing has the same id, also when it is said again after a crash. */

@@ -4,6 +4,7 @@ export type Stop =
   | { readonly kind: "killed"; readonly why: string } //       and its session ends
   | { readonly kind: "timeout"; readonly why: string }
   | { readonly kind: "limit"; readonly why: string }
+  | { readonly kind: "yielded"; readonly why: string } //      it goes on when its children have reported
   | { readonly kind: "paused"; readonly why: string } //       it goes on when that is taken back
   | { readonly kind: "leaving"; readonly why: string }; //     this process lets go of it: whoever has it next goes on
 

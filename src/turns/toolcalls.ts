@@ -55,15 +55,24 @@ export interface CallParts {
 /** `seq` is the entry that the calls stand in: with it a call has a name that no other has. */
 export async function runCalls(parts: CallParts, seq: number, calls: readonly ToolCall[]): Promise<void> {
   const waiting = [...calls];
+  let before: Promise<void> = Promise.resolve(); // of those that delegate
+  const runOne = async (call: ToolCall): Promise<void> => {
+    if (!parts.leaving.aborted) await settle(parts, call, `${parts.held.row.transcript.id}:${seq}:${call.id}`);
+  };
   const runSome = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      if (parts.leaving.aborted) return;
-      await settle(parts, next, `${parts.held.row.transcript.id}:${seq}:${next.id}`);
+      const call = next;
+      if (!delegates(parts, call)) await runOne(call);
+      else await (before = before.then(() => runOne(call)));
     }
   };
   const runners = Array.from({ length: Math.min(TOOLS_PARALLEL_MAX, calls.length) }, runSome);
   const failed = (await Promise.allSettled(runners)).find((each) => each.status === "rejected");
   if (failed) throw failed.reason;
+}
+
+function delegates({ tools }: CallParts, { name }: ToolCall): boolean {
+  return tools.find((each) => each.name === name)?.delegates === true;
 }
 
 async function settle(parts: CallParts, call: ToolCall, name: string): Promise<void> {
@@ -74,6 +83,7 @@ async function settle(parts: CallParts, call: ToolCall, name: string): Promise<v
   try {
     const skipped = whyNot(parts);
     const result = skipped === null ? await outcomeOf(parts, { call, name, tool }) : refusal(skipped);
+    if (tool?.delegates === true && parts.leaving.aborted) return; // It has changed nothing yet: whoever goes on begins it anew.
     const { cpuMs, peakBytes } = result.used ?? { cpuMs: 0, peakBytes: 0 };
     const charge = { toolCalls: skipped === null ? 1 : 0, toolCpuMs: cpuMs, toolPeakBytes: peakBytes };
     throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
@@ -119,13 +129,15 @@ async function outcomeOf(parts: CallParts, { call, name, tool }: Beginning): Pro
       `There is no tool ${JSON.stringify(call.name.slice(0, 80))}. You have: ${names || "none"}.`,
     );
   }
-  const { toolSeconds } = parts.agent.limits;
+  const { toolSeconds, turnSeconds } = parts.agent.limits;
   const late = new AbortController();
-  const limitMs = toolSeconds * 1_000 + (tool.process === true ? PROGRAM_ENDING_MS : 0);
+  const seconds = tool.delegates === true ? turnSeconds : toolSeconds;
+  const limitMs = seconds * 1_000 + (tool.process === true ? PROGRAM_ENDING_MS : 0);
   const callOff = alarm(parts.world, limitMs, () =>
-    late.abort(new Error(`it took longer than ${toolSeconds} s`)),
+    late.abort(new Error(`it took longer than ${seconds} s`)),
   );
-  const signal = AbortSignal.any([parts.stop, late.signal]);
+  const signals = [parts.stop, late.signal, ...(tool.delegates === true ? [parts.leaving] : [])];
+  const signal = AbortSignal.any(signals);
   const { row: session } = parts.held;
   try {
     const found = checked(tool.input, call.arguments);

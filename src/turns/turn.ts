@@ -11,40 +11,46 @@
 //   U1. Taking letters and writing them into the transcript are one commit.
 //   U2. What the model said is durable before anything that it asked for runs.
 //   U3. The last answer, the end of the turn, the state after it and everything that leaves because of it are one commit.
-//   U4. A turn begun ends once: done, or with the reason why not. Only a pause, and letting go of the session, leave it open.
+//   U4. A turn begun ends once: done, or with the reason why not. Only a pause, waiting for children, and letting go of the
+//       session leave it open.
 //   U5. A slot is held while a model is asked, and at no other time.
 
 import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
-import { LEAVE_GRACE_MS, RESUMES_MAX } from "../limits.ts";
-import { steering } from "../mail/batch.ts";
+import { LEAVE_GRACE_MS } from "../limits.ts";
+import { entering, isUrgent } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
+import { isDeadline, taskOf } from "../mail/task.ts";
 import { highest } from "../mail/urgency.ts";
 import type { Answer } from "../models/model.ts";
-import { isSubagent } from "../routing/key.ts";
-import type { Held, Writing } from "../sessions/held.ts";
+import type { Held } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
 import { Doing } from "./doing.ts";
-import { failureWords, stateAfter, type Ending } from "./ending.ts";
+import { endTurn, failureWords, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
 import { answeredTo, entriesOf, rerouting } from "./letters.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
+import { reserved } from "./reserving.ts";
+import { givenUp, isSuspect, resumedNote, watched } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { Stopped, type Stop } from "./stop.ts";
+import { restsOn } from "./tasks.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
-import type { OpenTurn, TurnEnded, TurnStarted, Unsettled } from "./where.ts";
+import type { OpenTurn, TurnStarted, Unsettled } from "./where.ts";
 
 type Reply = Extract<Answer, { kind: "reply" }>;
+type Failed = Extract<Answer, { kind: "failed" }>;
 
 export class Turn {
   readonly #parts: TurnParts;
+  readonly #place: Place;
   readonly #held: Held;
   readonly #mailbox: Mailbox;
   readonly #agent: Agent;
@@ -61,21 +67,25 @@ export class Turn {
   readonly #letters: string[];
   #class: Class;
   #steps: number;
+  #isResumed = false;
+  #settle = (): void => {}; // what the step reserved of budgets
   #callOffGrace = (): void => {};
   /** Calls that the process before left, and that nobody has seen to yet. */
   #left: Unsettled | null;
   readonly #now = new Doing();
 
   /** `open`: the turn that is gone on with; null: a new one. */
-  constructor(parts: TurnParts, { held, mailbox, agent }: Place, open: OpenTurn | null) {
+  constructor(parts: TurnParts, place: Place, open: OpenTurn | null) {
+    const { held, mailbox, agent } = place;
     this.#parts = parts;
+    this.#place = place;
     this.#held = held;
     this.#mailbox = mailbox;
     this.#agent = agent;
     this.#tools = parts.tools.of(agent);
     this.#tools.catch(() => {}); // Whoever asks the model hears of it.
     this.#fromMs = parts.world.nowMs();
-    this.#persona = parts.prompts.of(agent, isSubagent(held.key) ? "subagent" : "session");
+    this.#persona = parts.prompts.of(place.persona, held.row.parent !== null ? "subagent" : "session");
     this.#persona.catch(() => {}); // Whoever asks the model hears of it.
     this.#id = open?.turn ?? parts.world.newId();
     this.#class = open?.class ?? "background";
@@ -106,7 +116,7 @@ export class Turn {
 
   /** In words, for people. */
   get doing(): string {
-    return this.#now.words;
+    return this.#isResumed ? `${this.#now.words}, resumed after a restart` : this.#now.words;
   }
 
   /** It has taken this letter, or is about to. */
@@ -122,19 +132,32 @@ export class Turn {
     await this.#toTheEnd();
   }
 
-  /** From where its entries say it stopped. That it is gone on with is written down first: so it is known how often. */
-  async goOn(open: Pick<OpenTurn, "resumes">, why: string): Promise<void> {
-    if (open.resumes >= RESUMES_MAX) {
-      const reason = `it was gone on with ${open.resumes} times at the same place, and each time it was cut off again`;
-      const words = failureWords(reason);
-      return await this.#end({ outcome: "interrupted", reason, entries: [], charge: {}, words });
+  /** Its time was up before it began: it is written down, and that is all. */
+  async expire(letter: Mail, deadline: Mail): Promise<void> {
+    const data: TurnStarted = { turn: this.#id, class: letter.class };
+    await this.#take([letter], [{ type: "custom", customType: "sessiond/turn-started", data }]);
+    await this.#stopped(timeUp(deadline));
+  }
+
+  /**
+   * From where its entries say it stopped. That it is gone on with is written down first: so it is known how often. One that
+   * waits for children is at no such risk: nothing of it was running.
+   */
+  async goOn(open: OpenTurn, why: "restarted" | "continued" | "reported"): Promise<void> {
+    if (why === "reported") return await this.#toTheEnd();
+    const reason = why === "restarted" ? givenUp(open) : null;
+    if (reason !== null) return await this.#fail("interrupted", reason);
+    const isAlone = why === "restarted" && isSuspect(open);
+    const next = isAlone ? await this.#parts.suspects.enter(this.#either) : null;
+    try {
+      const entries = [resumedNote(this.#id, why, isAlone)];
+      await this.#held.commit({ entries, state: this.#running() });
+      if (next !== null) void watched(this.#parts.world, this.#held, { turn: this.#id, next });
+    } catch (error) {
+      next?.();
+      throw error;
     }
-    const note: Body = {
-      type: "custom",
-      customType: "sessiond/turn-resumed",
-      data: { turn: this.#id, why },
-    };
-    await this.#held.commit({ entries: [note], state: this.#running() });
+    this.#isResumed = why === "restarted";
     await this.#toTheEnd();
   }
 
@@ -161,8 +184,7 @@ export class Turn {
       const reason = error instanceof Fault ? error.message : `a bug of sessiond: ${String(error)}`;
       if (!(error instanceof Fault))
         this.#parts.log.error({ key: this.#held.key, err: error }, "a turn failed");
-      const words = failureWords(reason);
-      await this.#end({ outcome: "failed", reason, entries: [], charge: {}, words });
+      await this.#fail("failed", reason);
     } finally {
       callOff();
       this.#callOffGrace();
@@ -172,11 +194,26 @@ export class Turn {
   /** True: it was the last one. */
   async #step(): Promise<boolean> {
     await this.#safePoint();
-    const urgent = steering(await this.#mailbox.waiting(), this.#inForce().queueMode);
+    const waiting = await this.#mailbox.waiting();
+    const late = waiting.find((mail) => isDeadline(mail) && this.has(taskOf(mail)));
+    if (late) throw new Stopped(timeUp(late));
     this.#either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
-    if (urgent.length > 0) await this.#take(urgent, []);
-    const { answer, ...how } = await this.#ask();
-    if (answer.kind === "reply") return await this.#hear(answer, how);
+    const letters = entering(waiting, this.#inForce().queueMode);
+    if (letters.length > 0) await this.#take(letters, []);
+    const { copied } = this.#held.row.transcript;
+    if (restsOn(await this.#held.entries(), copied).length > 0)
+      throw new Stopped({ kind: "yielded", why: "it waits for its children" });
+    this.#settle = await reserved(this.#parts.budgets, this.#held);
+    try {
+      const { answer, ...how } = await this.#ask();
+      return answer.kind === "reply" ? await this.#hear(answer, how) : await this.#fallSilent(answer, how);
+    } finally {
+      this.#settle();
+    }
+  }
+
+  /** No model answers: that ends the turn. */
+  async #fallSilent(answer: Failed, how: Omit<Asked, "answer">): Promise<true> {
     const { voice, modelMs, passedOver } = how;
     const { message: reason, why } = answer;
     const said = { content: [], stopReason: "error", errorMessage: reason, passedOver };
@@ -208,7 +245,8 @@ export class Turn {
     this.#letters.push(...ids);
     this.#class = highest([{ class: this.#class }, ...letters]);
     const routed = answeredTo(row, letters);
-    const said = await entriesOf(routed, this.#parts.world.nowMs(), this.#putBlob);
+    const written = routed.filter((mail) => !isDeadline(mail));
+    const said = await entriesOf(written, this.#parts.world.nowMs(), this.#putBlob);
     this.#replies.add(routed.flatMap(({ replyTo }) => replyTo ?? []));
     await this.#held.commit({
       take: ids,
@@ -253,6 +291,7 @@ export class Turn {
     const told = this.#replies.meanwhile(`step-${this.#steps}`, stepTold(this.#inForce().verbose, content));
     await this.#held.commit({ entries, charge, others: told, state: this.#running() });
     const { lastSeq } = this.#held.row.transcript;
+    this.#settle();
     this.#now.calling = calls.map(({ name }) => name);
     await runCalls(await this.#callParts(lastSeq), lastSeq, calls);
     this.#now.calling = [];
@@ -276,7 +315,7 @@ export class Turn {
       clean: this.#parts.clean,
       stop: this.#stop.signal,
       leaving: this.#leaving.signal,
-      isSteered: () => steering(this.#mailbox.known, this.#inForce().queueMode).length > 0,
+      isSteered: () => this.#mailbox.known.some((mail) => isUrgent(mail, this.#inForce().queueMode)),
       told: (result) =>
         this.#replies.meanwhile(
           `result-${seq}-${result.toolCallId}`,
@@ -291,6 +330,10 @@ export class Turn {
     const charge = { wallMs: nowMs - this.#fromMs };
     if (stop.kind === "paused")
       return await this.#held.commit({ charge, state: { kind: "paused", sinceMs: nowMs } });
+    if (stop.kind === "yielded") {
+      if (this.#held.row.state.kind === "waiting") return; // Nobody has reported since.
+      return await this.#held.commit({ charge, state: { kind: "waiting", sinceMs: nowMs, for: "children" } });
+    }
     if (stop.kind === "leaving") {
       // Whoever goes on with it sees that it was left in order, and not by a crash.
       const left: Body = { type: "custom", customType: "sessiond/turn-left", data: { turn: this.#id } };
@@ -304,29 +347,33 @@ export class Turn {
     await this.#end({ outcome: stop.kind, reason: stop.why, entries, charge: {}, words });
   }
 
+  async #fail(outcome: "failed" | "interrupted", reason: string): Promise<void> {
+    await this.#end({ outcome, reason, entries: [], charge: {}, words: failureWords(reason) });
+  }
+
   /** U3. */
-  async #end({ outcome, reason, entries, charge, words }: Ending): Promise<void> {
+  async #end(ending: Ending): Promise<void> {
     const nowMs = this.#parts.world.nowMs();
-    const wallMs = nowMs - this.#fromMs;
     const left = (this.#left?.calls ?? []).map((call) => interrupted(call, nowMs)); // every call has its pair
-    const data: TurnEnded = { turn: this.#id, outcome, reason, steps: this.#steps };
-    const ending = (gone: ReadonlyMap<string, string>): Writing => ({
-      entries: [...left, ...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
-      charge: { ...charge, wallMs },
-      others: this.#replies.answer(words, gone),
-      state: stateAfter(this.#held.key, outcome, { reason, atMs: nowMs }),
-    });
-    try {
-      await this.#held.commit(ending(new Map()));
-    } catch (error) {
-      // A session that asked is gone: that must keep neither this turn from ending, nor others from hearing of it.
-      if (!(error instanceof Fault) || (error.code !== "not_found" && error.code !== "ended")) throw error;
-      await this.#held.commit(ending(await this.#replies.gone((key) => this.#parts.store.session(key))));
-    }
-    const said = words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-    const text = outcome === "done" ? said : "";
+    const said = await endTurn(
+      this.#parts,
+      this.#place,
+      {
+        turn: this.#id,
+        steps: this.#steps,
+        class: this.#class,
+        replies: this.#replies,
+        takeRest: async () => await this.#take(await this.#mailbox.refreshed(), []),
+      },
+      {
+        ...ending,
+        entries: [...left, ...ending.entries],
+        charge: { ...ending.charge, wallMs: nowMs - this.#fromMs },
+      },
+    );
+    const { outcome, reason } = ending;
     const { lastSeq: seq } = this.#held.row.transcript;
-    this.#parts.answers.tell(this.#letters, { outcome, reason, text, seq });
+    this.#parts.answers.tell(this.#letters, { outcome, reason, text: outcome === "done" ? said : "", seq });
   }
 
   /** Who has written, and who writes now, waits for this turn. */
@@ -343,4 +390,10 @@ export class Turn {
   }
 
   readonly #putBlob = (bytes: Uint8Array): Promise<BlobName> => this.#parts.store.putBlob(bytes);
+}
+
+/** What a deadline means for the turn that has its task. */
+export function timeUp({ content }: Mail): Stop {
+  const [said] = content;
+  return { kind: "timeout", why: said?.type === "text" ? said.text : "its time is up" };
 }

@@ -1,7 +1,7 @@
 // Where a turn stands, read from its entries: nothing else is needed to go on with it after a crash, a pause or a restart.
 
 import type { Class, Route } from "../mail/letter.ts";
-import type { Block, Entry } from "../transcript/entry.ts";
+import type { Block, Body, Entry } from "../transcript/entry.ts";
 
 export type ToolCall = Extract<Block, { type: "toolCall" }>;
 
@@ -34,6 +34,7 @@ export interface OpenTurn {
   readonly class: Class;
   readonly steps: number; //            model calls that were answered
   readonly resumes: number; //          times in a row that it was gone on with after a crash and nothing came of it
+  readonly diedAlone: boolean; //       the last of these times no other suspect was being tried (resuming.ts)
   readonly letters: readonly string[]; // ids of those it has taken
   readonly routes: readonly Route[]; // where the answer goes
   readonly unsettled: Unsettled | null; // null: every call of the last step has a result
@@ -52,12 +53,13 @@ export function openTurn(entries: readonly Entry[]): OpenTurn | null {
   if (start?.type !== "custom" || !isNote(start, "turn-started")) return null;
   const since = entries.slice(at + 1);
   const { turn, class: of } = start.data as TurnStarted;
-  const lastWorth = since.findLastIndex((entry) => !isRestart(entry));
+  const tried = since.slice(since.findLastIndex((entry) => triedIn(entry) === null) + 1).map(triedIn);
   return {
     turn,
     class: since.some(isPersons) ? "interactive" : of, // A person may have steered it.
     steps: since.filter(isAnswer).length,
-    resumes: since.length - 1 - lastWorth,
+    resumes: tried.filter((each) => each !== "not alone").length,
+    diedAlone: tried.at(-1) === "alone",
     letters: since.flatMap((entry) => (entry.type === "message" && entry.mailId ? [entry.mailId] : [])),
     routes: since.flatMap((entry) => (entry.type === "message" && entry.replyTo ? [entry.replyTo] : [])),
     unsettled: unsettledIn(since),
@@ -68,14 +70,24 @@ function isPersons(entry: Entry): boolean {
   return entry.type === "message" && entry.provenance?.kind === "external_user";
 }
 
-export function isNote(entry: Entry, what: string): boolean {
+export function isNote(entry: Body, what: string): boolean {
   return entry.type === "custom" && entry.customType === `sessiond/${what}`;
 }
 
-/** Not one after a pause, nor after a gateway that stopped in order: that one left a note. */
-function isRestart(entry: Entry): boolean {
-  if (entry.type !== "custom" || !isNote(entry, "turn-resumed")) return false;
-  return (entry.data as { readonly why?: unknown } | undefined)?.why === "restarted";
+/** What the entry says that is written whenever a turn is gone on with. */
+export interface TurnResumed {
+  readonly turn: string;
+  readonly why: "restarted" | "continued" | "not alone"; // the last: others are tried beside it from now on
+  readonly alone: boolean;
+}
+
+/** Null: it is something else, or was written after a pause. A gateway that stopped in order left a note before it. */
+function triedIn(entry: Entry): "alone" | "with others" | "not alone" | null {
+  if (entry.type !== "custom" || !isNote(entry, "turn-resumed")) return null;
+  const { why, alone } = entry.data as Partial<TurnResumed>;
+  if (why === "not alone") return why;
+  if (why !== "restarted") return null;
+  return alone === true ? "alone" : "with others";
 }
 
 function isAnswer(entry: Entry): boolean {

@@ -3,19 +3,23 @@
 import { Fault } from "../base/fault.ts";
 import { alarm } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
+import { KILLED_GRACE_MS } from "../limits.ts";
 import { isUrgent, modeOf, nextTurn } from "../mail/batch.ts";
 import type { Class, Mail, Mode } from "../mail/letter.ts";
 import { Mailbox } from "../mail/mailbox.ts";
+import { isDeadline, taskOf } from "../mail/task.ts";
 import { Outbox, type OutboxParts } from "../mail/outbox.ts";
 import { agentOf, type SessionKey } from "../routing/key.ts";
 import type { Processes } from "../sandbox/processes.ts";
 import type { Worker } from "../scheduler/lanes.ts";
 import { Held, type HeldParts } from "../sessions/held.ts";
-import { inForce } from "../sessions/inforce.ts";
-import type { RunState, Session } from "../sessions/session.ts";
+import { agentFor, inForce } from "../sessions/inforce.ts";
+import type { RunState, Session, Signal } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
+import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
-import { Turn } from "./turn.ts";
+import { tasksIn, type Task } from "./tasks.ts";
+import { timeUp, Turn } from "./turn.ts";
 import { openTurn, type OpenTurn } from "./where.ts";
 
 export interface WorkParts extends TurnParts, Omit<HeldParts, "store"> {
@@ -33,6 +37,11 @@ export async function beginWork(parts: WorkParts, claim: Claim): Promise<Session
   return row && new SessionWorker(parts, new Held(parts, claim, row));
 }
 
+/** What is heard of while a turn waits: a letter, and whether it is urgent; or that somebody wants the session to pause. */
+export type Heard =
+  | { readonly mail: Mail; readonly isUrgent: boolean }
+  | { readonly mail: null; readonly signal: Signal };
+
 export class SessionWorker implements Worker {
   readonly #parts: WorkParts;
   readonly #held: Held;
@@ -44,6 +53,9 @@ export class SessionWorker implements Worker {
   #isFirst = true;
   /** Ends a wait for letters that are collected. */
   #nudge: (() => void) | null = null;
+  readonly #ears = new Set<(heard: Heard) => void>();
+  /** Whom its turn waits for, by a tool. */
+  waitsFor: readonly SessionKey[] = [];
 
   constructor(parts: WorkParts, held: Held) {
     const { key } = held;
@@ -69,7 +81,26 @@ export class SessionWorker implements Worker {
     this.#isFirst = false;
     await this.#turns();
     // What it left in the background has nobody any more who could end it.
-    if (this.#held.row.state.kind === "ended") await this.#parts.processes.killAll(this.#held.key);
+    if (this.#held.row.state.kind === "ended") await this.#killProcesses();
+  }
+
+  /** Tasks that it has given and not heard of. */
+  async tasks(): Promise<readonly Task[]> {
+    return tasksIn(await this.#held.entries(), this.#held.row.transcript.copied);
+  }
+
+  /** Returns how to stop it. */
+  listen(ear: (heard: Heard) => void): () => void {
+    this.#ears.add(ear);
+    return () => this.#ears.delete(ear);
+  }
+
+  isUrgent(mail: Mail): boolean {
+    return isUrgent(mail, this.#usualMode());
+  }
+
+  async #killProcesses(): Promise<void> {
+    await this.#parts.processes.killAll(this.#held.key, KILLED_GRACE_MS);
   }
 
   async #turns(): Promise<void> {
@@ -77,11 +108,25 @@ export class SessionWorker implements Worker {
     while (!this.#isLeaving && (await this.#isReady())) {
       const { collectMs } = this.#parts.session;
       const reading = { usual: this.#usualMode(), collectMs, nowMs: this.#parts.world.nowMs() };
-      const next = nextTurn(await this.#mailbox.waiting(), reading);
+      const waiting = await this.#mailbox.waiting();
+      const deadline = waiting.find(isDeadline);
+      if (deadline) {
+        await this.#expire(deadline);
+        continue;
+      }
+      const next = nextTurn(waiting, reading);
       if (next === null) return;
       if ("waitMs" in next) await this.#pause(next.waitMs);
       else await this.#run(null, (turn) => turn.run(next.letters));
     }
+  }
+
+  /** The time of a task is up that has not begun. One that is over was in time: then it means nothing. */
+  async #expire(deadline: Mail): Promise<void> {
+    const task = this.#mailbox.known.find(({ id }) => id === taskOf(deadline));
+    if (task) await this.#run(null, (turn) => turn.expire(task, deadline));
+    else await this.#held.commit({ take: [deadline.id] });
+    this.#mailbox.remove([deadline.id]);
   }
 
   /** Answers are being delivered: only a session's owner does that. */
@@ -95,12 +140,23 @@ export class SessionWorker implements Worker {
     this.#mailbox.arrive(mail, isUrgent(mail, usual));
     this.#parts.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
     this.#nudge?.();
-    if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
+    for (const ear of [...this.#ears]) ear({ mail, isUrgent: isUrgent(mail, usual) });
+    if (isDeadline(mail) && this.#turn?.has(taskOf(mail))) this.#turn.abort(timeUp(mail));
+    else if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
   }
 
-  changed(): void {
+  /** A kill does not wait for the next step: what runs is ended, with all its processes. */
+  changed(signal: Signal | null): void {
     this.#held.changed();
     this.#nudge?.();
+    if (signal === "kill") {
+      this.#turn?.abort({ kind: "killed", why: "the session was killed" });
+      void this.#killProcesses().catch((error: unknown) => {
+        this.#parts.log.error({ key: this.#held.key, err: error }, "processes of a killed session are left");
+      });
+    } else if (signal !== null) {
+      for (const ear of [...this.#ears]) ear({ mail: null, signal });
+    }
   }
 
   /** False: nothing runs. */
@@ -123,8 +179,7 @@ export class SessionWorker implements Worker {
     if (signal === "pause") return await this.#park(state);
     const open = openTurn(await this.#held.entries());
     if (open === null) return await this.#held.commit({ state: { kind: "idle" } });
-    const why = state.kind === "paused" ? "continued" : "restarted";
-    await this.#run(open, (turn) => turn.goOn(open, why));
+    await this.#run(open, (turn) => turn.goOn(open, GONE_ON[state.kind]));
   }
 
   async #park(state: RunState): Promise<void> {
@@ -137,17 +192,30 @@ export class SessionWorker implements Worker {
     const { state, signal } = await this.#held.look();
     if (state.kind !== "idle") return false;
     if (signal !== "kill") return signal === "none";
+    if ((await this.#mailbox.refreshed()).length > 0) return true; // Who has written hears of it: the turn ends at once.
+    const others = await killingBelow(this.#parts.store, this.#held.key);
     const atMs = this.#parts.world.nowMs();
-    await this.#held.commit({ state: { kind: "ended", atMs, outcome: "killed", reason: "it was killed" } });
+    const ended = { kind: "ended", atMs, outcome: "killed", reason: "it was killed" } as const;
+    try {
+      await this.#held.commit({ others, state: ended });
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== "unread") throw error;
+      return true;
+    }
     return false;
   }
 
   async #run(open: OpenTurn | null, begin: (turn: Turn) => Promise<void>): Promise<void> {
     if (this.#isLeaving) return; // It was told while the store was being read.
-    const agent = this.#agent;
+    const { key, row } = this.#held;
+    const persona = this.#agent;
+    const root = this.#parts.agents.get(agentOf(row.root)) ?? null;
     // Its letters wait: nothing is lost should the agent come back.
-    if (agent === null) throw new Fault("bad_input", `the agent of ${this.#held.key} is not configured`);
-    const turn = new Turn(this.#parts, { held: this.#held, mailbox: this.#mailbox, agent }, open);
+    if (persona === null || root === null)
+      throw new Fault("bad_input", `the agent of ${key} is not configured`);
+    const agent = agentFor(row, persona, root);
+    const place = { held: this.#held, mailbox: this.#mailbox, agent, persona };
+    const turn = new Turn(this.#parts, place, open);
     this.#turn = turn;
     try {
       await begin(turn);
@@ -171,3 +239,11 @@ export class SessionWorker implements Worker {
     callOff();
   }
 }
+
+/** Why a turn is gone on with that was left in a state. */
+const GONE_ON = {
+  running: "restarted",
+  queued: "restarted",
+  waiting: "reported",
+  paused: "continued",
+} as const;

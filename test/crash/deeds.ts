@@ -61,6 +61,7 @@ export const STALE: Choice = [
   [1, ({ row, name }) => [set(row.key, row.settingsVersion + 1_000_000, name)]],
   [1, ({ row, name }) => [{ do: "setTimer", timer: timer(row.key, name, 1), expectDueAtMs: 2 }]],
   [1, ({ name }) => [{ do: "settle", id: name, refused: null }]],
+  [1, (scene) => [finish(scene)]], // over the letters that came with it
   [1, ({ row }) => [{ do: "delete", key: row.key, expect: { transcript: "another", lastSeq: 0 } }]],
 ];
 
@@ -94,11 +95,34 @@ export async function remove({ store, row, dice }: Scene): Promise<Change[]> {
   return [{ do: "delete", key: row.key, expect }];
 }
 
+/** Its mail is read, and then it ends: for good, or until it is revived. */
+export async function end(scene: Scene): Promise<Change[]> {
+  const { row, dice, others } = scene;
+  const { rows, next } = await scene.store.mail(row.key, { limit: 500 });
+  if (next !== null) return [];
+  const written = take(scene, rows);
+  if (dice.random() < 0.5) return [...written, finish(scene)];
+  // It reports to another, and goes.
+  const alive = others.find(({ state }) => state.kind !== "ended");
+  const report = alive === undefined ? [] : [post(alive.key, `cause:${scene.name}`)];
+  return [...written, ...report, finish(scene), { do: "delete", key: row.key, expect: null }];
+}
+
+/** The end of its life before is over: it is written to, and runs. */
+export function revive(scene: Scene): Change[] {
+  return [{ do: "revive", key: scene.row.key }, ...letters(scene), ...write(scene)];
+}
+
 /** Some entries, and a state that names the attempt. */
 function write(scene: Scene): Change[] {
   const count = 1 + Math.floor(scene.dice.random() * 4);
   const state = { kind: "running", sinceMs: 0, turn: scene.name, step: count } as const;
   return [append(scene, { entries: texts(scene, count) }), fenced(scene, { do: "run", state })];
+}
+
+function finish(scene: Scene): Change {
+  const state = { kind: "ended", atMs: 0, outcome: "done", reason: scene.name } as const;
+  return fenced(scene, { do: "run", state });
 }
 
 /** One commit over several sessions: an entry in each, and a letter to the first. */
@@ -110,9 +134,16 @@ function several(scene: Scene): Change[] {
 /** Taking letters and writing them down are one commit. */
 async function takeMail(scene: Scene): Promise<Change[]> {
   const { rows } = await scene.store.mail(scene.row.key, { limit: 5 });
-  const ids = rows.map((mail) => mail.id);
-  if (ids.length === 0) return [];
-  const entries = texts(scene, ids.length).map((draft, at) => ({ ...draft, mailId: ids[at] ?? "" }));
+  return rows.length === 0 ? [] : take(scene, rows);
+}
+
+/** An entry for each letter; without any, one that says something else. */
+function take(scene: Scene, letters: readonly Letter[]): Change[] {
+  const ids = letters.map(({ id }) => id);
+  const entries = texts(scene, Math.max(1, ids.length)).map((draft, at) => {
+    const mailId = ids[at];
+    return mailId === undefined ? draft : { ...draft, mailId };
+  });
   return [fenced(scene, { do: "take", ids }), append(scene, { entries })];
 }
 
@@ -174,13 +205,8 @@ async function settle({ store, row, dice, name }: Scene): Promise<Change[]> {
 }
 
 function reroute(scene: Scene): Change[] {
-  return [
-    fenced(scene, {
-      do: "reroute",
-      route: scene.dice.random() < 0.2 ? null : route(scene.name),
-      origin: null,
-    }),
-  ];
+  const to = scene.dice.random() < 0.2 ? null : route(scene.name);
+  return [fenced(scene, { do: "reroute", route: to, origin: null })];
 }
 
 function charge({ row, dice }: Scene): Change[] {

@@ -51,6 +51,12 @@ const send: Change = {
   do: "send",
   outgoing: { id: "o", key: KEY, route: { channel: "c", to: "t", thread: null }, content: [] },
 };
+const ending: Change = {
+  do: "run",
+  key: KEY,
+  fence: 0,
+  state: { kind: "ended", atMs: 1, outcome: "done", reason: null },
+};
 const ROUTE = { channel: "c", to: "elsewhere", thread: null };
 
 /** What there is after these commits. */
@@ -91,6 +97,7 @@ const CHANGES: readonly (readonly [what: string, change: Change])[] = [
   ["a state", { do: "run", key: KEY, fence: 0, state: { kind: "queued", sinceMs: 1 } }],
   ["a route", { do: "reroute", key: KEY, fence: 0, route: ROUTE, origin: null }],
   ["a signal", { do: "signal", key: KEY, signal: "pause" }],
+  ["an end", ending],
   ["a setting", set("named")],
   ["a charge", { do: "charge", key: KEY, usage: { steps: 1 } }],
   ["a timer", due(1, null)],
@@ -160,6 +167,25 @@ test("what was there at one comparison must be there at the next, whoever was to
   const ledger = ledgerOf([BEGUN], [[post("cause:1")]]);
   assert.deepEqual(problems(ledger, world(BEGUN, [post("cause:1")])), []);
   assert.notDeepEqual(problems(ledger, world(BEGUN)), []);
+});
+
+test("a session that was revived lives, hears no signal, and has all else that it had", () => {
+  const revive: Change = { do: "revive", key: KEY };
+  const over = [...BEGUN, { do: "signal", key: KEY, signal: "kill" }, ending] as const;
+  const [before, after] = [world(over), world(over, [revive, post("cause:1")])];
+  assert.deepEqual(problems(ledgerOf([over, [revive, post("cause:1")]]), after), []);
+  assert.notDeepEqual(problems(ledgerOf([over, [revive, post("cause:1")]]), before), []);
+  assert.deepEqual(problems(ledgerOf([over], [[revive, post("cause:1")]]), before), []);
+  const [account] = after.values();
+  assert.ok(account);
+  assert.deepEqual([account.state.kind, account.signal, account.entries.length], ["idle", "none", 1]);
+  assert.equal(afterCommit(world(BEGUN), [revive])?.get(KEY)?.state.kind, "idle");
+});
+
+test("nothing ends over unread mail, and nothing that has ended gets any or runs", () => {
+  assert.equal(afterCommit(world(BEGUN, [post("cause:1")]), [ending]), null);
+  for (const change of [post("cause:1"), ending])
+    assert.equal(afterCommit(world(BEGUN, [ending]), [change]), null);
 });
 
 test("an attempt that must be refused is a problem when it is not, and any other when it is", () => {

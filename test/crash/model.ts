@@ -60,7 +60,7 @@ function keyOf(accounts: Accounts, change: Change): SessionKey | null {
     [...accounts].find(([, account]) => id in ids(account))?.[0] ?? null;
   switch (change.do) {
     case "post":
-      return change.to.find((key) => accounts.has(key)) ?? null;
+      return change.to.find((key) => accounts.has(key) && accounts.get(key)?.state.kind !== "ended") ?? null;
     case "setTimer":
       return change.timer.key;
     case "clearTimer":
@@ -122,11 +122,17 @@ function changed(account: Account, change: Change): Account | null {
         ? account
         : { ...account, mail: [...account.mail, change.letter] };
     case "run":
-      return { ...account, state: change.state };
+      return mayRun(account, change.state) ? { ...account, state: change.state } : null;
     case "reroute":
       return { ...account, route: change.route };
     case "signal":
-      return account.signal === "kill" ? account : { ...account, signal: change.signal };
+      return account.signal === "kill" || account.state.kind === "ended"
+        ? account
+        : { ...account, signal: change.signal };
+    case "revive":
+      return account.state.kind === "ended"
+        ? { ...account, state: { kind: "idle" }, signal: "none" }
+        : account;
     case "set":
       return change.version === null || change.version === account.settingsVersion
         ? {
@@ -140,6 +146,11 @@ function changed(account: Account, change: Change): Account | null {
     default:
       return waiting(account, change);
   }
+}
+
+/** An end is final, and none comes over unread mail. No letter of the workload has a second address. */
+function mayRun({ state, mail }: Account, next: RunState): boolean {
+  return state.kind !== "ended" && (next.kind !== "ended" || mail.length === 0);
 }
 
 /** Things that wait for a time, and answers that wait for a door. */

@@ -16,7 +16,20 @@ import type { Session } from "../../src/sessions/session.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
 import type { Change } from "../../src/store/store.ts";
 import { textOf } from "../../src/transcript/entry.ts";
-import { choose, fork, FREE, HELD, letters, open, remove, STALE, type Scene } from "./deeds.ts";
+import {
+  choose,
+  end,
+  fork,
+  FREE,
+  HELD,
+  letters,
+  open,
+  remove,
+  revive,
+  STALE,
+  type Deed,
+  type Scene,
+} from "./deeds.ts";
 import { Hands } from "./hands.ts";
 import type { Attempt, Said } from "./ledger.ts";
 import { sayLine } from "./say.ts";
@@ -44,7 +57,7 @@ const ROUND = 40;
 
 /** Sessions that an attempt is about to change: one turn at a time, as lanes will see to it. */
 const busy = new Set<SessionKey>();
-/** Free changes under way. A session is not deleted before they are done, and not visited while it is. */
+/** Free changes under way. A session does not end before they are done, and is not visited while it does. */
 const visits = new Map<SessionKey, number>();
 const fading = new Set<SessionKey>();
 const hands = new Hands(store, dice, (wrong) => say({ wrong }));
@@ -96,7 +109,8 @@ async function visit(name: string): Promise<void> {
   visits.set(key, (visits.get(key) ?? 0) + 1);
   try {
     const row = await store.session(key);
-    if (row !== null) await attempt(name, await choose(FREE, dice)(sceneOf(name, row)), "accepted");
+    if (row !== null && row.state.kind !== "ended")
+      await attempt(name, await choose(FREE, dice)(sceneOf(name, row)), "accepted");
   } finally {
     visits.set(key, (visits.get(key) ?? 1) - 1);
   }
@@ -114,21 +128,24 @@ async function change(name: string, mine: readonly SessionKey[]): Promise<void> 
     );
   if (row === undefined) return;
   const scene = sceneOf(name, row, others);
+  if (row.state.kind === "ended") return await attempt(name, revive(scene), "accepted");
   const rolled = dice.random();
-  if (rolled < 0.03) return await fade(name, scene);
-  if (rolled < 0.05) return await searchFor(row);
-  if (rolled < 0.08) return await attempt(name, await stale(scene), "refused");
+  if (rolled < 0.03) return await fade(name, scene, remove);
+  if (rolled < 0.07) return await fade(name, scene, end);
+  if (rolled < 0.09) return await searchFor(row);
+  if (rolled < 0.12) return await attempt(name, await stale(scene), "refused");
   await attempt(name, await choose(HELD, dice)(scene), "accepted");
 }
 
 /** The end of a session. Sooner or later there is another one under its key. */
-async function fade(name: string, scene: Scene): Promise<void> {
+async function fade(name: string, scene: Scene, deed: Deed): Promise<void> {
   const { key } = scene.row;
   if ((visits.get(key) ?? 0) > 0) return;
   fading.add(key);
   try {
-    await attempt(name, await remove(scene), "accepted");
-    hands.forget(key);
+    const changes = await deed(scene);
+    await attempt(name, changes, "accepted");
+    if (changes.some((change) => change.do === "delete")) hands.forget(key);
   } finally {
     fading.delete(key);
   }

@@ -55,7 +55,7 @@ function lettersIn(reports: Reports, stories: Stories): string[] {
 
 const TRACED = new Set(["mark", "peek", "slow"]);
 
-function effectsOf(stories: readonly Story[], effects: readonly Effect[]): string[] {
+export function effectsOf(stories: readonly Story[], effects: readonly Effect[]): string[] {
   const problems: string[] = [];
   const traces = Map.groupBy(effects, ({ cause }) => cause);
   const calls = stories.flatMap(({ turns }) => turns.flatMap((turn) => turn.calls));
@@ -109,7 +109,10 @@ function between(stories: Stories): string[] {
 }
 
 /** The answers of a turn, by the rules of src/turns/replies.ts. */
-function saidIn({ transcript }: Session, turn: Turn): { readonly route: Route; readonly id: string }[] {
+export function saidIn(
+  { transcript }: Session,
+  turn: Turn,
+): { readonly route: Route; readonly id: string }[] {
   if (turn.end === null || turn.end.outcome === "aborted") return [];
   const [only, ...others] = turn.words;
   const isDone = turn.end.outcome === "done";
@@ -123,7 +126,7 @@ function saidIn({ transcript }: Session, turn: Turn): { readonly route: Route; r
   }));
 }
 
-function answersOf({ stories, deliveries, outbox }: Seen): string[] {
+export function answersOf({ stories, deliveries, outbox }: Seen): string[] {
   const problems: string[] = [];
   const delivered = Map.groupBy(deliveries, ({ id }) => id);
   const waiting = new Map(outbox.map((outgoing) => [outgoing.id, outgoing]));
@@ -161,7 +164,7 @@ function deliveredWell(
   return problems;
 }
 
-function atRest({ row, turns }: Story, { entries, waiting, outbox }: Seen): string[] {
+export function atRest({ row, turns }: Story, { entries, waiting, outbox }: Seen): string[] {
   const problems: string[] = [];
   if (row.state.kind !== "idle") problems.push(`J6 ${row.key} is ${row.state.kind}`);
   const letters = waiting.get(row.key) ?? 0;

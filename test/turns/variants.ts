@@ -13,6 +13,7 @@ export const VARIANTS = {
       from:
         "    await this.#held.commit({ entries, charge, others: told, state: this.#running() });\n" +
         "    const { lastSeq } = this.#held.row.transcript;\n" +
+        "    this.#settle();\n" +
         "    this.#now.calling = calls.map(({ name }) => name);\n" +
         "    await runCalls(await this.#callParts(lastSeq), lastSeq, calls);\n",
       to:

@@ -77,6 +77,7 @@ const action = fc.oneof(
       signal: fc.constantFrom("none", "pause", "kill"),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("revive" as const), who }) },
   {
     weight: 2,
     arbitrary: fc.record({

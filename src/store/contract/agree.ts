@@ -170,6 +170,8 @@ class Pair {
           key: this.#key(action.who),
           signal: action.signal as "none" | "pause" | "kill",
         };
+      case "revive":
+        return { do: "revive", key: this.#key(action.who) };
       case "set": {
         const key = this.#key(action.who);
         const version = (await at.store.session(key))?.settingsVersion ?? 1;

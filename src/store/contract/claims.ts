@@ -34,7 +34,7 @@ export function claimContract(corner: () => Corner): void {
         [paused, "none", false, true], // to go on
         [paused, "kill", true, true],
         [over, "none", false, false],
-        [over, "none", true, false],
+        [over, "kill", false, false],
       ];
       const keys = [];
       for (const [n, [state, signal, mail]] of cases.entries()) {

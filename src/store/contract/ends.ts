@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Untouched } from "../store.ts";
-import { noted, pages, refused, said, withoutTrace, Corner, type Open } from "./corner.ts";
+import { ended, noted, pages, refused, said, withoutTrace, Corner, type Open } from "./corner.ts";
 
 export function deleteContract(corner: () => Corner): void {
   describe("delete", () => {
@@ -83,6 +83,35 @@ export function deleteContract(corner: () => Corner): void {
       await at.store.commit([{ do: "delete", key, expect: second }]);
       await at.talk("a", ["1", "2"]);
       await withoutTrace(at, "stale_writer", [{ do: "delete", key, expect: second }]); // another one of its key
+    });
+
+    test("last words, a letter to another, the end and the deletion of a session are one commit", async () => {
+      const at = corner();
+      const [key, parent] = [await at.talk("a", ["1"]), await at.open("parent")];
+      const { transcript } = await at.row(key);
+      const asked = await at.post(key, "asked");
+      await at.post([key, parent], "forwarded");
+      const cursor = await at.now();
+      const receipt = await at.store.commit([
+        { do: "take", key, fence: 0, ids: [asked.id] },
+        await at.appending(key, [said("last words"), noted("the end")]),
+        at.posting([parent], "report"),
+        { do: "run", key, fence: 0, state: ended(1) },
+        { do: "delete", key, expect: { transcript: transcript.id, lastSeq: 3 } },
+      ]);
+      assert.deepEqual(receipt.seqs, { [key]: 3 });
+      assert.deepEqual((await at.feed(cursor)).changes, [{ key, lastSeq: 0, deleted: true }]);
+      const check = async (): Promise<void> => {
+        assert.equal(await at.store.session(key), null);
+        await refused("not_found", Array.fromAsync(at.store.entries(transcript.id, { since: 0 })));
+        assert.deepEqual([await at.waiting(key), await at.waiting(parent)], [[], ["forwarded", "report"]]);
+        await withoutTrace(at, "exists", [at.opening(key, { transcript: transcript.id })]); // its tombstone
+      };
+      await check();
+      await at.reopen();
+      await check();
+      await at.open("a");
+      assert.deepEqual(await at.seqs(key, { since: 0 }), []);
     });
 
     test("children stay when their parent is deleted", async () => {

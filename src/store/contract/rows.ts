@@ -29,7 +29,7 @@ export function rowContract(corner: () => Corner): void {
       }
     });
 
-    test("an end is final", async () => {
+    test("an end is final for whoever runs the session", async () => {
       const at = corner();
       const key = await at.open("a");
       await at.end(key);
@@ -158,13 +158,14 @@ export function rowContract(corner: () => Corner): void {
       assert.deepEqual([(await at.row(key)).route, (await at.row(key)).origin], [route, origin]);
     });
 
-    test("signals, settings and charges need no fence, also when the session has an owner or has ended", async () => {
+    test("signals, revivals, settings and charges need no fence, also when the session has an owner or has ended", async () => {
       const at = corner();
       const key = await at.open("a");
       await at.post(key, "work");
       await at.claim("somebody");
       const free = [
         { do: "signal", key, signal: "pause" },
+        { do: "revive", key },
         { do: "set", key, version: null, settings: { label: "x" } },
         { do: "charge", key, usage: { steps: 1 } },
       ] as const;

@@ -75,6 +75,8 @@ export function shapeContract(corner: () => Corner): void {
         { do: "reroute", key, fence: 0 },
         { do: "post", to: [key], letter: { id: "ext:x" } },
         { do: "signal", key, signal: "boo" },
+        { do: "revive" },
+        { do: "revive", key, signal: "none" },
         { do: "set", key, version: null, settings: { nosuch: 1 } },
         { do: "set", key, version: null, settings: { label: 7 } },
         { do: "set", key, version: null },

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openLog } from "../../base/log.ts";
 import { SimulatedWorld } from "../../base/world.ts";
-import { Corner, said, type Opened } from "../contract/corner.ts";
+import { Corner, ended, said, type Opened } from "../contract/corner.ts";
 import { storesAgree } from "../contract/agree.ts";
 import { storeContract } from "../contract.ts";
 import { MemoryStore } from "../memory.ts";
@@ -37,6 +37,37 @@ test("a transcript's file is its first line and its entries, and as long as its 
     ...{ cwd: "/tmp", key, agent: at.agent, child: true },
     parentSession: `${await at.transcript(parent)}.jsonl`,
   });
+});
+
+test("a session that is deleted in the commit of its last words has no file, before and after a restart", async (t) => {
+  const opened = await openLocal();
+  t.after(() => opened.close());
+  const at = new Corner(opened);
+  const parent = await at.talk("parent", ["1"]);
+  const folder = join(opened.home, "agents", at.agent, "sessions");
+  const kept = [`${await at.transcript(parent)}.jsonl`];
+  // One whose file was there before, one whose file is still to be written, and one that never had any.
+  const [old, fresh, brief] = [await at.talk("old", ["1"]), at.key("fresh"), at.key("brief")];
+  await opened.sweep();
+  assert.equal((await readdir(folder)).length, 2);
+  await at.talk("fresh", ["1"]);
+  for (const key of [old, fresh, brief]) {
+    await at.store.commit([
+      ...(key === brief ? [at.opening(key)] : []),
+      {
+        ...{ do: "append", key, fence: 0, after: key === brief ? 0 : 1, entries: [said("last words")] },
+        ...{ rewindTo: null, contextSeq: null },
+      } as const,
+      at.posting(parent, key),
+      { do: "run", key, fence: 0, state: ended(1) },
+      { do: "delete", key, expect: null },
+    ]);
+  }
+  for (const settle of [opened.sweep, opened.reopen]) {
+    await settle();
+    assert.deepEqual(await readdir(folder), kept);
+    assert.equal((await at.mail(parent)).length, 3);
+  }
 });
 
 async function openMemory(): Promise<Opened> {

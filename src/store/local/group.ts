@@ -27,6 +27,7 @@ import {
   checkAppend,
   checkContext,
   checkFence,
+  checkRead,
   checkUntouched,
   headerOf,
   openedRow,
@@ -197,7 +198,7 @@ export class Group {
       for (const ancestor of above(row, (key) => this.#rows.find(key)?.row ?? null))
         this.#keep(chargedAbove(ancestor, change.usage));
     if (change.do === "run" && change.state.kind === "ended")
-      this.#mail.forward(change.key, this.#tables.waiting(change.key));
+      checkRead(change.key, this.#mail.forward(change.key, this.#tables.waiting(change.key)));
   }
 
   #open(change: Wire<"open">, atMs: number): void {

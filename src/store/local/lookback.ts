@@ -79,6 +79,7 @@ async function copy(
         `${of} is too long to be copied: more than ${COMMIT_BYTES_MAX} bytes in one commit`,
       );
     copied.push(entry);
+    if (entry.seq === throughSeq) break; // Damage behind it is nobody's concern here.
   }
   if (copied.at(-1)?.seq !== throughSeq) throw noSuchEntry(of, throughSeq);
   return copied;

@@ -47,12 +47,15 @@ export class Mailroom {
     }
   }
 
-  /** Letters that `gone` will not read go to their next address, if they have one. */
-  forward(gone: SessionKey, letters: readonly Waiting[]): void {
+  /** Letters that `gone` will not read go to their next address. Returns how many have none. */
+  forward(gone: SessionKey, letters: readonly Waiting[]): number {
+    let left = 0;
     for (const letter of letters) {
       const next = forwardTo(letter.others, (key) => (key === gone ? null : this.#stateOf(key)));
       if (next) this.#tables.forward(letter.id, next.to, next.others);
+      else left += 1;
     }
+    return left;
   }
 
   /** The id of a cause is remembered for its reader's life; should another session have the key now, that is over. */

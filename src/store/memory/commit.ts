@@ -18,6 +18,7 @@ import {
   checkAppend,
   checkContext,
   checkFence,
+  checkRead,
   checkUntouched,
   forwardTo,
   headerOf,
@@ -118,17 +119,22 @@ export class Commit {
       for (const ancestor of above(row, (key) => this.#tables.sessions.get(key)?.row ?? null))
         this.#keep(chargedAbove(ancestor, change.usage));
     if (change.do === "run" && change.state.kind === "ended")
-      this.#forward(this.#tables.waitingFor(change.key));
+      checkRead(change.key, this.#forward(this.#tables.waitingFor(change.key)));
   }
 
-  /** Letters whose recipient will not read them go to their next address, if they have one. */
-  #forward(letters: readonly Waiting[]): void {
+  /** Letters whose recipient will not read them go to their next address. Returns how many have none. */
+  #forward(letters: readonly Waiting[]): number {
+    let left = 0;
     for (const letter of letters) {
       const next = forwardTo(letter.others, (key) => this.#tables.stateOf(key));
-      if (!next) continue;
+      if (!next) {
+        left += 1;
+        continue;
+      }
       const { to, others } = next;
       this.#put(this.#tables.waiting, letter.row.id, { ...letter, others, row: { ...letter.row, to } });
     }
+    return left;
   }
 
   #open(change: Of<"open">, copied: readonly Entry[] | Fault): void {

@@ -1,0 +1,166 @@
+// Run: one plan from its first life to its end, and what is found then.
+
+import { SimulatedWorld } from "../src/base/world.ts";
+import { Fault } from "../src/base/fault.ts";
+import { opening } from "../src/calls/send.ts";
+import { parseKey } from "../src/routing/key.ts";
+import type { Change } from "../src/store/store.ts";
+import { listen } from "./grants.ts";
+import { Home } from "./home.ts";
+import { judge } from "./judge.ts";
+import { Life } from "./life.ts";
+import { look } from "./look.ts";
+import type { Deed, Plan } from "./plan.ts";
+import { outlastsLeases } from "./store.ts";
+import { NOTHING, tallied, type Tally } from "./tally.ts";
+
+export interface Outcome {
+  readonly problems: readonly string[];
+  readonly hash: string;
+  readonly tally: Tally;
+}
+
+/** How long somebody waits before trying again what was refused for now. */
+const AGAIN_MS = 150;
+
+const START_MS = Date.UTC(2026, 0, 1);
+
+/** `trace` hears of everything that happens; null: nobody wants to. */
+export async function run(plan: Plan, trace: ((line: string) => void) | null = null): Promise<Outcome> {
+  const home = new Home(new SimulatedWorld(plan.seed, START_MS), trace);
+  const grants = { ...NOTHING.grants };
+  listen({ wrong: (what) => home.wrong(what), granted: (of) => void (grants[of] += 1) });
+  const stray = (error: unknown): void => home.wrong(`nobody saw to ${String(error)}`);
+  process.on("unhandledRejection", stray);
+  try {
+    const undone = new Set(plan.deeds);
+    let startMs = START_MS;
+    for (const [number, death] of [...plan.deaths, null].entries()) {
+      const life = new Life({ home, plan, number, startMs, death });
+      home.note("life", { number, death });
+      await live(life, { home, plan, undone, isLast: death === null });
+      startMs = life.world.nowMs() + (death?.gapMs ?? 0);
+      if (death !== null && !outlastsLeases(death)) await life.store.forgetClaims();
+    }
+    const seen = await look(home);
+    const problems = [...new Set([...home.problems, ...judge(home, seen)])];
+    return {
+      problems,
+      hash: home.hash(),
+      tally: tallied(seen, home, { lives: plan.deaths.length + 1, grants }),
+    };
+  } finally {
+    process.off("unhandledRejection", stray);
+    listen(null);
+  }
+}
+
+interface Days {
+  readonly home: Home;
+  readonly plan: Plan;
+  /** What nobody was told the end of. */
+  readonly undone: Set<Deed>;
+  readonly isLast: boolean;
+}
+
+async function live(life: Life, days: Days): Promise<void> {
+  const { home, plan, undone, isLast } = days;
+  if (!(await life.start().catch(refused))) return;
+  const sinceMs = life.world.nowMs() - START_MS;
+  for (const deed of undone) void perform(life, days, deed, Math.max(0, deed.atMs - sinceMs));
+  await life.passes(async () => life.store.isClosing || undone.size === 0);
+  if (isLast && plan.contAtEnd) await life.until(contAll(life));
+  if (!life.store.isDead && !life.store.isClosing)
+    await life.passes(async () => life.store.isClosing || (await isAtRest(home)));
+  await life.until(life.sessions.close()).catch(refused);
+}
+
+/** What the plan refuses a start, or a close, is one that fails: the next life begins. */
+function refused(error: unknown): boolean {
+  if (!(error instanceof Fault)) throw error;
+  return false;
+}
+
+/** People do not give up: what was refused for now is tried again. */
+async function perform(life: Life, days: Days, deed: Deed, inMs: number): Promise<void> {
+  const { world } = life;
+  const never = new AbortController().signal;
+  await world.sleep(inMs, never);
+  for (;;) {
+    try {
+      await act(life, days.home, deed);
+      days.undone.delete(deed);
+      return;
+    } catch (error) {
+      if (!(error instanceof Fault)) return days.home.wrong(`${deed.do} ${deed.n} failed: ${String(error)}`);
+      if (error.code === "closed") return; // in the next life
+      if (!error.retry) {
+        days.home.note("not done", { n: deed.n, code: error.code });
+        days.undone.delete(deed);
+        return;
+      }
+      await world.sleep(AGAIN_MS, never);
+    }
+  }
+}
+
+async function act(life: Life, home: Home, deed: Deed): Promise<void> {
+  const { sessions } = life;
+  switch (deed.do) {
+    case "message": {
+      const { message } = deed;
+      home.say({ trying: message });
+      const { by, input } = message;
+      const sent = await (by === "send" ? sessions.call("send", input) : sessions.call("receive", input));
+      home.say({ acknowledged: message.name, id: sent.id, key: sent.sessionKey });
+      if (!deed.waits) return;
+      const { outcome, seq } = await sessions.wait(sent.sessionKey, sent.id, 2_000);
+      if (outcome !== "unanswered" && seq !== null) home.say({ heard: sent.id, key: sent.sessionKey, seq });
+      return;
+    }
+    case "letter":
+      return await post(life, home, deed);
+    case "set":
+      return void (await sessions.call("set", deed.input));
+    default:
+      return void (await sessions[deed.do](deed.key));
+  }
+}
+
+/** As whoever keeps the time would: straight into the store, and then the lane is told. */
+async function post(life: Life, home: Home, deed: Extract<Deed, { do: "letter" }>): Promise<void> {
+  const to = parseKey(deed.to);
+  const change: Change = {
+    do: "post",
+    to: [to],
+    letter: {
+      id: `cause:timer:${deed.n}`,
+      from: { kind: "internal_system", cause: "timer" },
+      class: deed.class,
+      mode: null,
+      content: [{ type: "text", text: deed.text }],
+      replyTo: null,
+      origin: null,
+    },
+  };
+  const changes = [await opening(life.system, to), change];
+  const receipt = await life.store.commit(changes);
+  home.say({ acknowledged: `t${deed.n}`, id: change.letter.id, key: to });
+  life.system.lanes.told(changes, receipt);
+}
+
+async function contAll({ sessions }: Life): Promise<void> {
+  const { sessions: rows } = await sessions.list({ limit: 200 });
+  for (const { sessionKey, state } of rows) if (state !== "ended") await sessions.cont(sessionKey);
+}
+
+/** Nothing is left to do but what is paused. */
+async function isAtRest({ store }: Home): Promise<boolean> {
+  for (const { key, state, signal } of (await store.sessions({ limit: 500 })).rows) {
+    if (state.kind === "running" || state.kind === "queued" || state.kind === "waiting") return false;
+    const isParked = signal === "pause" || state.kind === "paused" || state.kind === "ended";
+    if (!isParked && (await store.mail(key, { limit: 1 })).rows.length > 0) return false;
+    if (state.kind === "paused" && signal !== "pause") return false;
+  }
+  return (await store.outbox({ refused: false, limit: 1 })).rows.length === 0;
+}

@@ -1,0 +1,47 @@
+// Deliberately broken copies of the source, which the simulator must catch (docs/decisions/0007). A copy is loaded into the
+// same process: it has its own modules.
+
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { editedSource, type Edit } from "../test/crash/variants.ts";
+import type { Run } from "./campaign.ts";
+
+export const VARIANTS = {
+  /** The model is asked again while the results of what it asked for are still on their way to the disk. */
+  "result-not-committed-before-next-call": [
+    {
+      file: "src/turns/toolcalls.ts",
+      from: "    await writeResult(parts, call, result, charge);\n",
+      to: "    writeResult(parts, call, result, charge).catch(() => {});\n",
+    },
+  ],
+  /** Letters are taken in one commit, and written down in the next. */
+  "mail-taken-before-written": [
+    {
+      file: "src/turns/turn.ts",
+      from: "    await this.#held.commit({\n      take: ids,\n",
+      to: "    await this.#held.commit({ take: ids });\n    await this.#held.commit({\n",
+    },
+  ],
+  /** Calls that have a result are taken for calls that have none. */
+  "result-forgotten": [
+    { file: "src/turns/where.ts", from: "!settled.has(id)", to: "!settled.has(`${id} `)" },
+  ],
+  /** Who waits longest is not looked at: the highest class always goes first. */
+  "no-share": [
+    {
+      file: "src/scheduler/fair.ts",
+      from: "    this.#overdueAt = share - CLASSES.length;\n",
+      to: "    this.#overdueAt = share * 1_000;\n",
+    },
+  ],
+} as const satisfies Record<string, readonly Edit[]>;
+
+export type Variant = keyof typeof VARIANTS;
+
+/** Puts the copy into `directory`, which must be empty, and loads its simulator. */
+export async function brokenRun(variant: Variant, directory: string): Promise<Run> {
+  const source = editedSource(variant, VARIANTS[variant], directory);
+  const { run } = (await import(pathToFileURL(join(source, "sim/run.ts")).href)) as { readonly run: Run };
+  return run;
+}

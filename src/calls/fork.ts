@@ -1,0 +1,152 @@
+// Forks: a new session that begins with what another knew at one of its entries, and goes its own way from there.
+//
+// A fork is a process of its own: another key, another transcript, no letters, nothing used. It never may more than its
+// source; one that an agent makes never may more than that agent's session either, and is its child, so that the budget of
+// its root holds and its depth is bounded.
+
+import { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { shown } from "../base/fits.ts";
+import { copiedOf } from "../children/copy.ts";
+import { ENTRY_LOOKBACK_ENTRIES, FORK_BYTES_MAX, FORK_ENTRIES_MAX, ID_CHARS_MAX } from "../limits.ts";
+import { namedKey, type AgentId } from "../routing/key.ts";
+import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
+import type { Caller, Done, System } from "./call.ts";
+import { configured, keyFor, reached } from "./reach.ts";
+import { setInput } from "./schemas.ts";
+
+export const forkInput = z.strictObject({
+  sessionKey: z
+    .string()
+    .optional()
+    .describe("The key of the session to fork; without it, your own (a person's: main)."),
+  entry: z
+    .string()
+    .min(1)
+    .max(ID_CHARS_MAX)
+    .optional()
+    .describe("The id of the last entry that the fork has; without it and `seq`, the newest."),
+  seq: z.int().min(1).optional().describe("The same by its number. A call without its result is left out."),
+  name: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A name for the fork, which becomes a part of its key; without it, one is made up."),
+  label: setInput.shape.label,
+});
+
+export const forked = z.strictObject({
+  sessionKey: z.string().describe("The key of the new session. It waits for a message."),
+  from: z.string().describe("The key of the session that was forked."),
+  throughSeq: z.int().describe("The last entry of that session which was copied."),
+  entries: z.int().describe("How many were copied."),
+});
+
+type Agent = Extract<Caller, { kind: "agent" }>;
+
+export async function fork(
+  system: System,
+  caller: Caller,
+  { sessionKey, entry, seq, name, label = null }: z.output<typeof forkInput>,
+): Promise<Done<z.input<typeof forked>>> {
+  if (entry !== undefined && seq !== undefined)
+    throw new Fault("bad_input", "fork: name an entry by its id or by its seq, not by both");
+  if (caller.kind === "agent") mustBeHigh(caller);
+  const source = await reached(system, caller, keyFor(caller, sessionKey));
+  configured(system, source.agent);
+  const agent = source.agent as AgentId;
+  const key = namedKey(agent, name ?? `fork-${system.world.newId().slice(-8)}`);
+  if ((await system.store.session(key)) !== null)
+    throw new Fault("exists", `there is a session ${key}; choose another name, or write to that one`);
+  const through = entry === undefined ? (seq ?? null) : await seqOf(system, source, entry);
+  const copied = await copiedOf(system.store, source, through);
+  if (copied === null) throw nothingToCopy(source, through);
+  const { copy, ids } = copied;
+  const opened = {
+    do: "open",
+    key,
+    transcript: system.world.newId(),
+    cwd: system.config.agents.get(agent)?.workspace ?? "",
+    parent: caller.kind === "agent" ? caller.session.key : null,
+    settings: { ...settingsFor(caller, source, ids), label },
+    copy,
+    ifExists: "refuse",
+  } as const;
+  const output = { sessionKey: key, from: source.key, throughSeq: copy.throughSeq, entries: ids.size };
+  return { changes: [opened], output: () => output };
+}
+
+/** A fork can fork itself: without an end, trees would grow that no configuration allows. */
+function mustBeHigh({ session, agent }: Agent): void {
+  const { depth } = agent.subagents;
+  if (session.depth >= depth)
+    throw new Fault(
+      "forbidden",
+      `${session.key} is ${session.depth} generations below its root, and its agent's subagents.depth is ${depth}`,
+    );
+}
+
+async function seqOf(system: System, { key, transcript }: Session, id: string): Promise<number> {
+  let looked = 0;
+  for await (const entry of system.store.entries(transcript.id, { before: null })) {
+    if (entry.type !== "gap" && entry.id === id) return entry.seq;
+    if ((looked += 1) >= ENTRY_LOOKBACK_ENTRIES) break;
+  }
+  throw new Fault(
+    "not_found",
+    `${key} has no entry ${shown(id)} among the last ${ENTRY_LOOKBACK_ENTRIES} of its active path; ` +
+      `an older one is named by its seq, from 1 to ${transcript.lastSeq}`,
+  );
+}
+
+function nothingToCopy({ key, transcript }: Session, through: number | null): Fault {
+  if (transcript.lastSeq === 0)
+    return new Fault("not_found", `nothing was said in ${key} yet; a message to a new key opens a session`);
+  const where = through === null ? "" : ` up to entry ${through}`;
+  const bounds = `${FORK_ENTRIES_MAX} entries and ${FORK_BYTES_MAX} bytes`;
+  return new Fault(
+    "not_found",
+    `${key} has nothing${where} that a fork could begin with: no turn begins within ${bounds}, or what is there is damaged`,
+  );
+}
+
+/**
+ * Those of the source. Its label is its name, and how it ends is its own affair. Pins stay as far as their entries are
+ * there. What an agent makes is also held by what holds the agent's session.
+ */
+function settingsFor(
+  caller: Caller,
+  { settings }: Session,
+  ids: ReadonlySet<string>,
+): Omit<Settings, "label" | "pinned" | "oneShot" | "deleteAtEnd"> {
+  const { label: _label, pinned: _pinned, oneShot: _oneShot, deleteAtEnd: _deleteAtEnd, ...kept } = settings;
+  const pins = kept.pins.filter((id) => ids.has(id));
+  if (caller.kind !== "agent") return { ...kept, pins };
+  const own = caller.session.settings;
+  return {
+    ...kept,
+    pins,
+    nice: Math.max(kept.nice, own.nice),
+    sendPolicy: own.sendPolicy === "deny" ? "deny" : kept.sendPolicy,
+    tools: eachOnce([...kept.tools, ...own.tools]),
+    limits: tighter(kept.limits, own.limits),
+  };
+}
+
+function eachOnce(scopes: readonly ToolScope[]): readonly ToolScope[] {
+  return [...new Map(scopes.map((scope) => [JSON.stringify(scope), scope])).values()];
+}
+
+function tighter(a: SessionLimits | null, b: SessionLimits | null): SessionLimits | null {
+  if (a === null || b === null) return a ?? b;
+  const least = (name: keyof SessionLimits): number | null => {
+    const [one, other] = [a[name], b[name]];
+    return one === null || other === null ? (one ?? other) : Math.min(one, other);
+  };
+  return {
+    stepsPerTurn: least("stepsPerTurn"),
+    turnSeconds: least("turnSeconds"),
+    tokens: least("tokens"),
+    cost: least("cost"),
+  };
+}

@@ -1,0 +1,27 @@
+import type { SessionKey } from "../routing/key.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Page, Store } from "../store/store.ts";
+import { PAGE_ROWS_MAX } from "../limits.ts";
+
+/** All descendants of a session, also of those that have ended: what they spawned may live. Those it names come first. */
+export async function below(store: Pick<Store, "sessions">, key: SessionKey): Promise<readonly Session[]> {
+  const found: Session[] = [];
+  const waiting = [key];
+  for (let parent = waiting.shift(); parent !== undefined; parent = waiting.shift()) {
+    let cursor: string | null = null;
+    do {
+      const page: Page<Session> = await store.sessions({ parent, cursor, limit: PAGE_ROWS_MAX });
+      found.push(...page.rows);
+      waiting.push(...page.rows.map((row) => row.key));
+      cursor = page.next;
+    } while (cursor !== null);
+  }
+  return found;
+}
+
+/** Whether a session stands above another, by birth. */
+export async function isAbove(store: Pick<Store, "session">, key: SessionKey, of: Session): Promise<boolean> {
+  for (let at = of.parent; at !== null; at = (await store.session(at))?.parent ?? null)
+    if (at === key) return true;
+  return false;
+}

@@ -1,0 +1,116 @@
+// Waiting for children: in the turn, or by ending it until they have reported. Neither holds a slot, and neither is begun that
+// could not end.
+
+import { Fault } from "../base/fault.ts";
+import { alarm, unlessAborted } from "../base/waiting.ts";
+import type { World } from "../base/world.ts";
+import { PAGE_ROWS_MAX } from "../limits.ts";
+import { isReport, taskOf } from "../mail/task.ts";
+import type { SessionKey } from "../routing/key.ts";
+import type { Lanes } from "../scheduler/lanes.ts";
+import type { Store } from "../store/store.ts";
+import type { Entry } from "../transcript/entry.ts";
+import { restsOn, type Task } from "../turns/tasks.ts";
+import type { Heard, SessionWorker } from "../turns/worker.ts";
+
+export interface WaitParts {
+  readonly store: Pick<Store, "session" | "entries" | "mail">;
+  readonly world: World;
+  readonly lanes: Pick<Lanes<SessionWorker>, "worker">;
+}
+
+/** Its tasks in flight, all or those of the named children. not_found: one of them has none. */
+export async function inFlight(
+  { lanes }: WaitParts,
+  key: SessionKey,
+  named: readonly SessionKey[] | null,
+): Promise<readonly Task[]> {
+  const tasks = (await lanes.worker(key)?.tasks()) ?? [];
+  if (named === null) return tasks;
+  const other = named.find((each) => !tasks.some((task) => task.key === each));
+  if (other !== undefined)
+    throw new Fault(
+      "not_found",
+      `${other} has no task of yours, or has reported: its report is above, or comes next`,
+    );
+  return tasks.filter((task) => named.includes(task.key));
+}
+
+/** would_deadlock: one of them waits for this session, if only by way of others. */
+export async function mustNotCircle(
+  parts: WaitParts,
+  key: SessionKey,
+  others: readonly SessionKey[],
+): Promise<void> {
+  const seen = new Set<SessionKey>();
+  const waiting = [...others];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (next === key)
+      throw new Fault(
+        "would_deadlock",
+        `${others.join(", ")}: there is one who waits for ${key}, which would wait for ever`,
+      );
+    if (seen.has(next)) continue;
+    seen.add(next);
+    waiting.push(...(await waitedForBy(parts, next)));
+  }
+}
+
+async function waitedForBy({ store, lanes }: WaitParts, key: SessionKey): Promise<readonly SessionKey[]> {
+  const now = lanes.worker(key)?.waitsFor ?? [];
+  const row = await store.session(key);
+  if (now.length > 0 || row?.state.kind !== "waiting") return now;
+  const entries: Entry[] = [];
+  for await (const entry of store.entries(row.transcript.id, { from: "context" }))
+    if (entry.type !== "gap") entries.push(entry);
+  return restsOn(entries, row.transcript.copied).map((task) => task.key);
+}
+
+export interface Joined {
+  readonly pending: readonly Task[];
+  readonly why: string;
+}
+
+/** Until all of them have reported, the time is up, somebody else wants to be heard, or the signal is aborted. */
+export async function join(
+  parts: WaitParts,
+  worker: SessionWorker,
+  tasks: readonly Task[],
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+): Promise<Joined> {
+  const { key } = worker.session;
+  const left = new Map(tasks.map((task) => [task.id, task]));
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const hear = (heard: Heard): void => {
+    if (heard.mail === null) return heard.signal === "pause" ? resolve("the session is to pause") : undefined;
+    if (isReport(heard.mail)) left.delete(taskOf(heard.mail));
+    if (left.size === 0) resolve("all have reported");
+    else if (heard.isUrgent) resolve("a new message came in");
+  };
+  const stopListening = worker.listen(hear);
+  const callOff = alarm(parts.world, ms, () => resolve("the time is up"));
+  worker.waitsFor = tasks.map((task) => task.key);
+  try {
+    await mustNotCircle(parts, key, worker.waitsFor);
+    await hearWhatCame(parts, worker, hear);
+    const why = await unlessAborted(promise, signal);
+    return { pending: [...left.values()], why };
+  } finally {
+    worker.waitsFor = [];
+    callOff();
+    stopListening();
+  }
+}
+
+/** Letters that came before anybody listened. */
+async function hearWhatCame(
+  { store }: WaitParts,
+  worker: SessionWorker,
+  hear: (heard: Heard) => void,
+): Promise<void> {
+  for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+    const page = await store.mail(worker.session.key, { limit: PAGE_ROWS_MAX, cursor: cursor ?? null });
+    for (const mail of page.rows) hear({ mail, isUrgent: worker.isUrgent(mail) });
+    cursor = page.next;
+  }
+}

@@ -1,0 +1,40 @@
+// A task is a letter that a child is given, and its id is the task's. What comes of it are two more letters, whose ids are
+// made of it: so each comes once, whatever crashes. Ids that begin with `cause:` are made by sessiond alone.
+
+import type { Letter, Route } from "./letter.ts";
+
+const REPORT = "cause:report:";
+const DEADLINE = "cause:deadline:";
+
+/** What became of a task, for whoever gave it. */
+export function reportId(task: string): string {
+  return `${REPORT}${task}`;
+}
+
+/** The time of a task is up: for the child. */
+export function deadlineId(task: string): string {
+  return `${DEADLINE}${task}`;
+}
+
+export function isReport({ id }: Pick<Letter, "id">): boolean {
+  return id.startsWith(REPORT);
+}
+
+export function isDeadline({ id }: Pick<Letter, "id">): boolean {
+  return id.startsWith(DEADLINE);
+}
+
+/** The task that a report or a deadline is about. */
+export function taskOf({ id }: Pick<Letter, "id">): string {
+  return id.slice(isReport({ id }) ? REPORT.length : DEADLINE.length);
+}
+
+/** Where the report goes: `to` is who gave the task. It is no door. */
+export function reportRoute(giver: string, task: string): Route {
+  return { channel: "report", to: giver, thread: task };
+}
+
+/** The task that a route reports; null: it is not that of a report. */
+export function reportedBy({ channel, thread }: Route): string | null {
+  return channel === "report" ? thread : null;
+}

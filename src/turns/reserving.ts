@@ -1,0 +1,23 @@
+import type { Budgets, Spent } from "../sessions/budget.ts";
+import type { Held } from "../sessions/held.ts";
+import type { Entry } from "../transcript/entry.ts";
+import { Stopped } from "./stop.ts";
+
+/** A step is about to ask a model. Returns how to give back what was reserved; however often that is called, it happens once. */
+export async function reserved(budgets: Budgets, held: Held): Promise<() => void> {
+  const giveBack = await budgets.reserve(held.row, spentLast(await held.entries()));
+  if (typeof giveBack === "string") throw new Stopped({ kind: "limit", why: giveBack });
+  let isHeld = true;
+  return () => {
+    if (isHeld) giveBack();
+    isHeld = false;
+  };
+}
+
+/** A conversation grows slowly: the next step will cost about what the last one did. */
+function spentLast(entries: readonly Entry[]): Spent {
+  const last = entries.findLast((entry) => entry.type === "message" && entry.message.role === "assistant");
+  if (last?.type !== "message" || last.message.role !== "assistant") return { tokens: 1, cost: 0 };
+  const { input, output, cacheRead, cacheWrite, cost } = last.message.usage;
+  return { tokens: 1 + input + output + cacheRead + cacheWrite, cost: cost?.total ?? 0 };
+}

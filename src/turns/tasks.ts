@@ -1,0 +1,68 @@
+// Tasks that a session has given to children and not heard of yet, and what a turn rests on that was yielded. Read from the
+// session's own entries: so a restart forgets no child, and there is nothing that could say otherwise.
+
+import type { SessionKey } from "../routing/key.ts";
+import { isReport, taskOf } from "../mail/task.ts";
+import type { Entry } from "../transcript/entry.ts";
+
+export interface Task {
+  readonly id: string; //         of the letter that the child was given
+  readonly key: SessionKey; //    the child's
+  readonly givenAtMs: number;
+}
+
+/** What the result of a spawn keeps for us, and that of a yield. A model is not shown it. */
+export type Details =
+  | { readonly spawned: { readonly task: string; readonly key: SessionKey } }
+  | { readonly yielded: readonly string[] }; // ids of the tasks that are waited for
+
+/** `copied` entries are another session's, and so are the tasks in them. */
+export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
+  const tasks = new Map<string, Task>();
+  for (const entry of entries) {
+    if (entry.seq <= copied) continue;
+    const report = reportIn(entry);
+    if (report !== null) tasks.delete(report);
+    const details = detailsOf(entry);
+    if (details && "spawned" in details) {
+      const { task, key } = details.spawned;
+      tasks.set(task, { id: task, key, givenAtMs: Date.parse(entry.timestamp) });
+    }
+  }
+  return [...tasks.values()];
+}
+
+/** The tasks that the turn rests on; none: it was not yielded, everybody has reported, or somebody else has written. */
+export function restsOn(entries: readonly Entry[], copied: number): readonly Task[] {
+  const at = entries.findLastIndex((entry) => "yielded" in (detailsOf(entry) ?? {}));
+  const since = entries.slice(at + 1);
+  const yielded = at < 0 ? null : detailsOf(entries[at]);
+  if (!yielded || !("yielded" in yielded) || since.some(breaksIn)) return [];
+  const awaited = new Set(yielded.yielded);
+  return tasksIn(entries, copied).filter(({ id }) => awaited.has(id));
+}
+
+/** Somebody who is no child has written, the model has spoken since, or the turn has ended. */
+function breaksIn(entry: Entry): boolean {
+  if (entry.type === "custom") return entry.customType === "sessiond/turn-ended";
+  if (entry.type !== "message") return false;
+  const { role } = entry.message;
+  return role === "assistant" || (role === "user" && reportIn(entry) === null);
+}
+
+/** The task that an entry is the report of; null: of none. */
+function reportIn(entry: Entry): string | null {
+  if (entry.type !== "message" || entry.mailId === undefined) return null;
+  const letter = { id: entry.mailId };
+  return isReport(letter) ? taskOf(letter) : null;
+}
+
+/** Tools whose results are about children: no other tool can have these names. */
+const TOOLS: ReadonlySet<string> = new Set(["subagents", "sessions_spawn", "sessions_yield"]);
+
+function detailsOf(entry: Entry | undefined): Details | null {
+  if (entry?.type !== "message" || entry.message.role !== "toolResult") return null;
+  const { toolName, isError, details } = entry.message;
+  if (!TOOLS.has(toolName) || isError || typeof details !== "object" || details === null) return null;
+  return "spawned" in details || "yielded" in details ? (details as Details) : null;
+}

@@ -1,0 +1,152 @@
+// Wire
+//
+// Puts a system together from its parts. Which parts is not decided here: main.ts brings threads, files, programs and
+// providers; the simulator brings a memory and a clock that it holds.
+//
+//   Owns:      who is told of whom.
+//   Does not:  import a store engine, a provider, a client of tool servers, or anything that starts programs. So what
+//              is wired here can be run where nothing of that exists.
+
+import type { Log } from "./base/log.ts";
+import { cleaning } from "./base/redact.ts";
+import type { World } from "./base/world.ts";
+import type { System } from "./calls/call.ts";
+import { Door, toolsOf } from "./calls/door.ts";
+import { opening } from "./calls/send.ts";
+import { deadlineDue } from "./children/deadline.ts";
+import type { Agent, Config } from "./config/config.ts";
+import { secretsIn } from "./config/outside.ts";
+import type { Prompts } from "./config/prompt.ts";
+import { Bus } from "./events/bus.ts";
+import type { Deliver } from "./mail/outbox.ts";
+import type { Catalog } from "./models/catalog.ts";
+import { mainKey } from "./routing/key.ts";
+import { Routes } from "./routing/route.ts";
+import type { Processes } from "./sandbox/processes.ts";
+import { Lanes } from "./scheduler/lanes.ts";
+import { Slots } from "./scheduler/slots.ts";
+import { Budgets } from "./sessions/budget.ts";
+import type { Change, Claim, Receipt, Store } from "./store/store.ts";
+import { Clock } from "./timers/clock.ts";
+import type { McpServers } from "./tools/mcp/tools.ts";
+import type { Tool } from "./tools/tool.ts";
+import { Toolbox } from "./tools/toolbox.ts";
+import { Answers } from "./turns/answers.ts";
+import { Suspects } from "./turns/resuming.ts";
+import { beginWork, type SessionWorker, type WorkParts } from "./turns/worker.ts";
+
+export interface Wiring {
+  readonly config: Config;
+  readonly world: World;
+  readonly log: Log;
+  readonly catalog: Catalog;
+  readonly prompts: Pick<Prompts, "of">;
+  readonly channels: ReadonlyMap<string, Deliver>;
+  readonly store: Store;
+  readonly processes: Pick<Processes, "all" | "killAll" | "killEverything">;
+  readonly mcp: Pick<McpServers, "names" | "tools" | "status" | "close">;
+  readonly tools: {
+    /** For every agent, besides the calls that agents may make. */
+    readonly ours: readonly Tool[];
+    /** Those that run programs. */
+    readonly exec: readonly Tool[];
+    /** What the program brought along. */
+    readonly given: readonly Tool[];
+  };
+}
+
+export interface Wired {
+  readonly system: System;
+  readonly bus: Bus;
+  readonly door: Door;
+}
+
+/** Nothing runs yet: `begin` starts it. */
+export function wire(wiring: Wiring): Wired {
+  const { config, world, log, catalog, prompts, channels, store, processes, mcp } = wiring;
+  const bus = new Bus();
+  const slots = modelSlots(world, config);
+  const processSlots = toolSlots(world, config);
+  const answers = new Answers();
+  const commit = async (changes: readonly Change[]): Promise<Receipt> => {
+    const receipt = await store.commit(changes);
+    lanes.told(changes, receipt);
+    clock.told(changes);
+    return receipt;
+  };
+  const { ours, exec, given } = wiring.tools;
+  const tools = new Toolbox({ ours: [...toolsOf(() => system), ...ours], given, exec, mcp });
+  warnOfPolicies(config, log, tools);
+  const agents: ReadonlyMap<string, Agent> = config.agents;
+  const work: WorkParts = {
+    world,
+    log,
+    bus,
+    store,
+    commit,
+    slots,
+    processSlots,
+    raise: (key, to) => {
+      slots.raise(key, to);
+      processSlots.raise(key, to);
+    },
+    catalog,
+    answers,
+    tools,
+    prompts,
+    session: config.session,
+    agents,
+    suspects: new Suspects(),
+    budgets: new Budgets({ agents, find: (key) => store.session(key) }),
+    channels: new Set(channels.keys()),
+    processes,
+    clean: cleaning(secretsIn(config)),
+    outbox: { store, commit, world, log, channels },
+  };
+  const beginLane = (claim: Claim): Promise<SessionWorker | null> => beginWork(work, claim);
+  const lanes: Lanes<SessionWorker> = new Lanes({ store, world, log, begin: beginLane });
+  const clock = new Clock({ world, log, store, commit, due: (timer) => deadlineDue(store, timer) });
+  const routes = new Routes(config.session);
+  const system: System = {
+    store,
+    world,
+    config,
+    catalog,
+    routes,
+    lanes,
+    clock,
+    slots,
+    processSlots,
+    processes,
+    mcp,
+    answers,
+  };
+  return { system, bus, door: new Door(system, commit) };
+}
+
+/** Every agent's main session exists from the first start; then what was left is gone on with. */
+export async function begin(system: System): Promise<void> {
+  const mains = [...system.config.agents.keys()].map(mainKey);
+  await system.store.commit(await Promise.all(mains.map((key) => opening(system, key))));
+  system.lanes.start();
+  system.clock.start();
+}
+
+function warnOfPolicies({ agents }: Config, log: Log, tools: Toolbox): void {
+  for (const { id, tools: policy } of agents.values())
+    for (const name of tools.unknownIn(policy))
+      log.warn({ agent: id, tool: name }, "the tool policy names a tool that is not there");
+}
+
+/** Model calls in flight; what they cost is counted in tokens. */
+function modelSlots(world: World, { scheduler, models }: Config): Slots {
+  const limited = [...models.providers.values()].flatMap(({ id, concurrency }): [string, number][] =>
+    concurrency === null ? [] : [[id, concurrency]],
+  );
+  return new Slots(world, { ...scheduler, providers: new Map(limited) });
+}
+
+/** Programs that are waited for; what they cost is counted in milliseconds. */
+function toolSlots(world: World, { scheduler: { processes, reserve, share } }: Config): Slots {
+  return new Slots(world, { slots: processes, reserve, share, providers: new Map() });
+}
