@@ -6,6 +6,7 @@
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { append } from "./append.ts";
+import { children } from "./children.ts";
 import { eventLoop } from "./event-loop.ts";
 import { Filled } from "./fill.ts";
 import { history } from "./history.ts";
@@ -35,6 +36,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   start,
   turns,
   sharing,
+  children,
 };
 
 const { values } = parseArgs({

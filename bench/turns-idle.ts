@@ -4,7 +4,9 @@
 // there are rounds, each with as many new sessions, and what a later round adds is what that many more sessions take.
 // The heaps are told to keep little garbage (run with --max-semi-space-size=1); the sizes of caches are left as they are.
 //
-//   turns-idle.ts <home> <count>
+//   turns-idle.ts <home> <count> [children]
+//
+// With the last word they are named children of main.
 
 import { median } from "./measure.ts";
 import { openAt, type Idle } from "./turns.ts";
@@ -13,13 +15,19 @@ const AT_ONCE = 50;
 const ROUNDS = 8;
 const WARM = 3;
 
-const [home = "", count = "0"] = process.argv.slice(2);
+const [home = "", count = "0", what = "chats"] = process.argv.slice(2);
 const sessions = await openAt(home, null);
+
+async function turn(name: string): Promise<void> {
+  if (what === "chats") return void (await sessions.ask(`agent:main:direct:${name}`, "hello"));
+  const { sessionKey, id } = await sessions.spawn("hello", { name, announce: false });
+  await sessions.wait(sessionKey, id);
+}
 
 async function eachOnce(name: string, many: number): Promise<void> {
   let next = 0;
   const some = async (): Promise<void> => {
-    while (next < many) await sessions.ask(`agent:main:direct:${name}-${next++}`, "hello");
+    while (next < many) await turn(`${name}-${next++}`);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, some));
 }

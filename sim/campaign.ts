@@ -51,9 +51,9 @@ export async function twice(run: Run, plan: Plan): Promise<Outcome> {
   return same ? one : { ...one, problems: [...one.problems, "two runs of this seed were not the same"] };
 }
 
-/** The first word of a problem says what was broken: a smaller plan that breaks something else is another story. */
+/** How a problem begins says what was broken: a smaller plan that breaks something else is another story. */
 function kindOf(problem: string | undefined): string {
-  return problem?.split(" ")[0] ?? "";
+  return /^J\d+/.exec(problem ?? "")?.[0] ?? (problem ?? "").slice(0, 90);
 }
 
 async function smallest(run: Run, plan: Plan, problems: readonly string[]): Promise<Failed> {

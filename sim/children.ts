@@ -1,68 +1,77 @@
-// Children: the tasks that sessions gave to others, as their transcripts tell of them, and what must have become of each.
+// Children: the tasks that were given, and what must have become of each. A child may be gone by now, with its transcript: so
+// what is counted was heard when it became durable (home.ts).
 
+import { isReport, reportId, taskOf } from "../src/mail/task.ts";
 import type { Story } from "../test/turns/story.ts";
+import type { Home, Task } from "./home.ts";
 import type { SeenAtRest } from "./look.ts";
 
-/** As the result of a spawn says it. */
-interface Task {
-  readonly id: string;
-  readonly by: string;
-  readonly to: string;
-}
-
-interface Tasks {
-  readonly all: readonly Task[];
-  /** A letter that gives a task, or reports of one. */
-  readonly knows: (mailId: string) => boolean;
-}
-
-function reportOf(task: string): string {
-  return `cause:report:${task}`;
-}
-
-export function tasksIn({ entries }: SeenAtRest): Tasks {
-  const all = [...entries].flatMap(([by, list]) =>
-    list.flatMap((entry): Task[] => {
-      if (entry.type !== "message" || entry.message.role !== "toolResult") return [];
-      const { spawned } = (entry.message.details ?? {}) as {
-        readonly spawned?: { readonly task: string; readonly key: string };
-      };
-      return spawned ? [{ id: spawned.task, by, to: spawned.key }] : [];
-    }),
+/** Somebody paused it, or it waits for a child that is stuck: it may stay as it is, and so may its letters. */
+export function isStuck(story: Story | undefined, home: Home, seen: SeenAtRest): boolean {
+  if (!story) return false;
+  const { key, signal, state } = story.row;
+  if (signal === "pause" || state.kind === "paused") return true;
+  if (state.kind !== "waiting") return false;
+  return [...home.tasks].some(
+    ([id, { by, to }]) =>
+      by === key && !home.letters.has(reportId(id)) && isStuck(storyOf(seen, to), home, seen),
   );
-  const ids = new Set(all.flatMap(({ id }) => [id, reportOf(id)]));
-  return { all, knows: (mailId) => ids.has(mailId) };
 }
 
-export function childrenOf(seen: SeenAtRest): string[] {
-  const { all } = tasksIn(seen);
-  const known = new Set(all.map(({ to }) => to));
+export function storyOf({ stories }: SeenAtRest, key: string): Story | undefined {
+  return stories.find(({ row }) => row.key === key);
+}
+
+export function childrenOf(home: Home, seen: SeenAtRest): string[] {
+  const known = new Set([...home.tasks.values()].map(({ to }) => to));
   const orphans = seen.stories
-    .filter(({ row }) => row.parent !== null && row.kind === "subagent" && !known.has(row.key))
+    .filter(({ row }) => row.parent !== null && !known.has(row.key))
     .map(({ row }) => `J10 ${row.key} is a child, and no call says so`);
-  return [...orphans, ...all.flatMap((task) => told(task, seen))];
+  const strange = [...home.letters.keys()]
+    .filter((id) => isReport({ id }) && !home.tasks.has(taskOf({ id })))
+    .map((id) => `J10 ${id} is of no task`);
+  const given = [...home.tasks].flatMap(([id, task]) => [
+    ...givenOnce(id, task, home, seen),
+    ...reportedOnce(id, task, home, seen),
+  ]);
+  return [...orphans, ...strange, ...given, ...survivors(seen)];
 }
 
-/** Over all sessions: the parent may have ended, and then whoever is above it hears. */
-function told(task: Task, seen: SeenAtRest): string[] {
-  const problems: string[] = [];
-  const child = seen.stories.find(({ row }) => row.key === task.to);
-  const given = seen.stories.reduce((sum, story) => sum + timesIn(story, task.id, seen), 0);
-  if (child && given !== 1)
-    problems.push(`J10 ${task.id} was given to ${task.to}, and is there ${given} times`);
-  const reports = seen.stories.reduce((sum, story) => sum + timesIn(story, reportOf(task.id), seen), 0);
-  const isDue = child === undefined || hasDone(child, task.id);
-  if (reports > 1 || (isDue && reports !== 1))
-    problems.push(`J10 ${task.id} of ${task.by} was reported ${reports} times`);
-  return problems;
+function givenOnce(id: string, { to }: Task, home: Home, seen: SeenAtRest): string[] {
+  const written = home.letters.get(id) ?? 0;
+  const holders = holding(id, seen);
+  if (written + holders.length !== 1)
+    return [`J10 ${id} was given to ${to}, and is there ${written + holders.length} times`];
+  return holders
+    .filter((story) => !isStuck(story, home, seen))
+    .map(({ row }) => `J10 ${id} waits in ${row.key}, and nobody paused it`);
 }
 
-/** The turn that took it has ended, or there will be none. */
-function hasDone({ row, turns }: Story, task: string): boolean {
-  if (row.state.kind === "ended") return true;
-  return turns.some(({ letters, end }) => end !== null && letters.some(({ id }) => id === task));
+function reportedOnce(id: string, { by, to, isTold }: Task, home: Home, seen: SeenAtRest): string[] {
+  const report = reportId(id);
+  const holders = holding(report, seen);
+  const count = (home.letters.get(report) ?? 0) + holders.length;
+  const isDue = isTold && !isStuck(storyOf(seen, to), home, seen);
+  if (count > (isTold ? 1 : 0) || (isDue && count === 0))
+    return [`J10 ${id}, given by ${by} to ${to}, was reported ${count} times`];
+  return holders
+    .filter((story) => !isStuck(story, home, seen))
+    .map(({ row }) => `J10 ${report} waits in ${row.key}, and nobody paused it`);
 }
 
-function timesIn({ row, letters }: Story, id: string, { mail }: SeenAtRest): number {
-  return (letters.get(id) ?? 0) + (mail.get(row.key)?.includes(id) === true ? 1 : 0);
+function holding(id: string, { stories, mail }: SeenAtRest): Story[] {
+  return stories.filter(({ row }) => mail.get(row.key)?.includes(id) === true);
+}
+
+/** Whoever is killed is killed with all below it. */
+function survivors(seen: SeenAtRest): string[] {
+  return seen.stories.flatMap(({ row }) => {
+    const above = row.parent === null ? undefined : storyOf(seen, row.parent)?.row.state;
+    const isKilled = above?.kind === "ended" && above.outcome === "killed";
+    if (row.signal === "kill" && row.state.kind !== "ended")
+      return [`J10 ${row.key} was killed, and is ${row.state.kind}`];
+    return isKilled && row.state.kind !== "ended"
+      ? [`J10 ${row.key} outlived ${row.parent}, which was killed`]
+      : [];
+  });
 }

@@ -9,6 +9,7 @@ import type { World } from "../src/base/world.ts";
 import type { SessionKey } from "../src/routing/key.ts";
 import { MemoryStore } from "../src/store/memory.ts";
 import type { Change, Receipt } from "../src/store/store.ts";
+import type { Draft, Message } from "../src/transcript/entry.ts";
 import { Reports, type Said } from "../test/turns/reports.ts";
 import type { Delivery, Effect } from "../test/turns/tools.ts";
 
@@ -21,6 +22,13 @@ export class Home {
   readonly problems: string[] = [];
   /** Causes of tool calls whose result is durable. */
   readonly settled = new Set<string>();
+  /** How often each letter was written into a transcript, also into one that is gone. */
+  readonly letters = new Map<string, number>();
+  /** What was given to children, by the id of the task. */
+  readonly tasks = new Map<string, Task>();
+  /** Keys and transcripts of sessions that were deleted. */
+  readonly deleted = new Set<string>();
+  readonly #transcripts = new Map<SessionKey, string>();
   /** Of each transcript, the entry of the last answer. */
   readonly #answers = new Map<string, number>();
   readonly #hash = createHash("sha256");
@@ -61,24 +69,60 @@ export class Home {
     this.commits += 1;
     this.note("commit", { changes, receipt });
     for (const change of changes) {
-      if (change.do !== "append") continue;
-      const id = (await this.store.session(change.key))?.transcript.id ?? "";
-      const last = receipt.seqs[change.key] ?? 0;
-      for (const [at, entry] of change.entries.entries()) {
-        if (entry.type !== "message") continue;
-        const seq = last - change.entries.length + 1 + at;
-        if (entry.message.role === "assistant") this.#answers.set(id, seq);
-        if (entry.message.role === "toolResult")
-          this.settled.add(`cause:call:${id}:${this.#answers.get(id)}:${entry.message.toolCallId}`);
+      if (change.do === "delete") {
+        this.deleted.add(change.key);
+        this.deleted.add(this.#transcripts.get(change.key) ?? "");
       }
+      if (change.do !== "append") continue;
+      const id =
+        (await this.store.session(change.key))?.transcript.id ?? this.#transcripts.get(change.key) ?? "";
+      this.#transcripts.set(change.key, id);
+      const first = (receipt.seqs[change.key] ?? 0) - change.entries.length + 1;
+      for (const [at, entry] of change.entries.entries())
+        if (entry.type === "message") this.#written({ key: change.key, id, seq: first + at }, entry);
     }
   }
 
-  /** Those that people may not see the end of: somebody paused them, and nobody went on with them. */
-  async isParked(key: SessionKey): Promise<boolean> {
-    const row = await this.store.session(key);
-    return row !== null && (row.signal === "pause" || row.state.kind === "paused");
+  /** A task was given, as whoever gave it was told. */
+  given(id: string, task: Task): void {
+    const known = this.tasks.get(id);
+    if (known && known.to !== task.to) this.wrong(`J10 ${id} was given to ${known.to}, and to ${task.to}`);
+    this.tasks.set(id, task);
   }
+
+  #written(
+    { key, id, seq }: { readonly key: SessionKey; readonly id: string; readonly seq: number },
+    { message, mailId }: Extract<Draft, { type: "message" }>,
+  ): void {
+    if (mailId !== undefined) this.letters.set(mailId, (this.letters.get(mailId) ?? 0) + 1);
+    if (message.role === "assistant") this.#answers.set(id, seq);
+    if (message.role !== "toolResult") return;
+    this.settled.add(`cause:call:${id}:${this.#answers.get(id)}:${message.toolCallId}`);
+    const task = taskIn(message);
+    if (task) this.given(task.id, { by: key, to: task.to, isTold: task.isTold });
+  }
+}
+
+export interface Task {
+  readonly by: string;
+  readonly to: string;
+  readonly isTold: boolean; // whether somebody hears of its end
+}
+
+/** What the result of a spawn says; null: it is of another call, or nothing was given. */
+function taskIn(
+  message: Extract<Message, { role: "toolResult" }>,
+): (Omit<Task, "by"> & { readonly id: string }) | null {
+  const { toolName, isError, content, details } = message;
+  const [block] = content;
+  if (isError || !["sessions_spawn", "subagents"].includes(toolName) || block?.type !== "text") return null;
+  const told = JSON.parse(block.text) as {
+    readonly id: string;
+    readonly sessionKey: string;
+    readonly created?: boolean;
+  };
+  if (told.created === undefined) return null;
+  return { id: told.id, to: told.sessionKey, isTold: typeof details === "object" && details !== null };
 }
 
 /** The world of whichever life there is now: the tables have no other clock. */

@@ -15,97 +15,106 @@
 
 import { answersOf, atRest, effectsOf, saidIn } from "../test/turns/judge.ts";
 import type { Story } from "../test/turns/story.ts";
-import { childrenOf, tasksIn } from "./children.ts";
+import { childrenOf, isStuck, storyOf } from "./children.ts";
 import type { Home } from "./home.ts";
 import type { SeenAtRest } from "./look.ts";
 
-export function judge({ reports }: Home, seen: SeenAtRest): readonly string[] {
+export function judge(home: Home, seen: SeenAtRest): readonly string[] {
+  const { reports, deleted } = home;
+  const effects = seen.effects.filter(({ cause }) => !deleted.has(cause.split(":")[2] ?? ""));
   return [
     ...reports.problems,
-    ...acknowledged(reports, seen), //                             J1
-    ...doubled(seen), //                                           J1
-    ...heard(reports, seen), //                                    J1
-    ...seen.stories.flatMap(turnsIn), //                           J2
-    ...effectsOf(seen.stories, seen.effects), //                   J3
-    ...between(seen), //                                           J4
-    ...answersOf(seen), //                                         J5
-    ...seen.stories.flatMap((story) => resting(story, seen)), //   J6
-    ...childrenOf(seen), //                                        J10
+    ...acknowledged(home, seen), //                                      J1
+    ...doubled(home), //                                                 J1
+    ...heard(home, seen), //                                             J1
+    ...seen.stories.flatMap((story) => turnsIn(story, home, seen)), //   J2
+    ...effectsOf(seen.stories, effects), //                              J3
+    ...between(home, seen), //                                           J4
+    ...answersOf(seen), //                                               J5
+    ...seen.stories.flatMap((story) => resting(story, home, seen)), //   J6
+    ...childrenOf(home, seen), //                                        J10
   ];
 }
 
-export function isParked({ row }: Story): boolean {
-  return row.signal === "pause" || row.state.kind === "paused";
-}
-
-function storyOf({ stories }: SeenAtRest, key: string): Story | undefined {
-  return stories.find(({ row }) => row.key === key);
-}
-
-function acknowledged({ acknowledged: all }: Home["reports"], seen: SeenAtRest): string[] {
-  return [...all.values()].flatMap(({ id, key }) => {
+function acknowledged(home: Home, seen: SeenAtRest): string[] {
+  return [...home.reports.acknowledged.values()].flatMap(({ id, key }) => {
     const story = storyOf(seen, key);
-    if (!story) return [`J1 ${id} was acknowledged, and there is no ${key}`];
-    const parked = isParked(story);
-    const count = story.letters.get(id) ?? 0;
+    const count = home.letters.get(id) ?? 0;
     const waits = seen.mail.get(key)?.includes(id) === true;
     if (count + (waits ? 1 : 0) !== 1) return [`J1 ${id} was acknowledged, and is ${count} times in ${key}`];
-    if (waits) return parked ? [] : [`J1 ${id} waits in ${key}, and nobody paused it`];
+    if (!story) return home.deleted.has(key) ? [] : [`J1 ${id} was acknowledged, and there is no ${key}`];
+    const isParked = isStuck(story, home, seen);
+    if (waits) return isParked ? [] : [`J1 ${id} waits in ${key}, and nobody paused it`];
     const turn = story.turns.find(({ letters }) => letters.some((letter) => letter.id === id));
-    return turn?.end || parked ? [] : [`J1 ${id} in ${key} was not answered`];
+    return turn?.end || isParked ? [] : [`J1 ${id} in ${key} was not answered`];
   });
 }
 
-function doubled({ stories }: SeenAtRest): string[] {
-  return stories.flatMap(({ row, letters }) =>
-    [...letters].flatMap(([id, count]) => (count > 1 ? [`J1 ${id} is ${count} times in ${row.key}`] : [])),
+function doubled({ letters }: Home): string[] {
+  return [...letters].flatMap(([id, count]) =>
+    count > 1 ? [`J1 ${id} was written down ${count} times`] : [],
   );
 }
 
-function heard({ heard: all }: Home["reports"], seen: SeenAtRest): string[] {
-  return all.flatMap(({ id, key, seq }) => {
+function heard({ reports, deleted }: Home, seen: SeenAtRest): string[] {
+  return reports.heard.flatMap(({ id, key, seq }) => {
     const turns = storyOf(seen, key)?.turns ?? [];
     const turn = turns.find(({ letters }) => letters.some((letter) => letter.id === id));
-    return turn?.end?.seq === seq ? [] : [`J1 the answer to ${id} was heard, and is not in ${key} at ${seq}`];
+    if (turn?.end?.seq === seq || deleted.has(key)) return [];
+    return [`J1 the answer to ${id} was heard, and is not in ${key} at ${seq}`];
   });
 }
 
 /** A turn in which somebody paused the session is open. */
-function turnsIn(story: Story): readonly string[] {
-  return isParked(story) ? story.problems.filter((each) => !each.endsWith("has not ended")) : story.problems;
+function turnsIn(story: Story, home: Home, seen: SeenAtRest): readonly string[] {
+  const { problems } = story;
+  return isStuck(story, home, seen) ? problems.filter((each) => !each.endsWith("has not ended")) : problems;
 }
 
-function between(seen: SeenAtRest): string[] {
-  const { stories, mail } = seen;
+/** Who sent what to whom, by the id of the letter. */
+function dueIn({ stories }: SeenAtRest): Map<string, string> {
   const due = new Map<string, string>();
   for (const { row, turns } of stories)
     for (const turn of turns) {
-      for (const call of turn.calls)
-        if (call.name === "sessions_send" && call.results[0]?.isError === false)
-          due.set(call.cause, String(call.arguments["sessionKey"]));
+      for (const { name, cause, results, arguments: given } of turn.calls) {
+        const sends = name === "sessions_send" || (name === "subagents" && given["action"] === "steer");
+        if (sends && results[0]?.isError === false) due.set(cause, String(given["sessionKey"]));
+      }
       for (const { route, id } of saidIn(row, turn))
         if (route.channel === "session") due.set(`cause:${id}`, route.to);
     }
+  return due;
+}
+
+/** An answer to a session that has ended is refused, and visible. */
+function between(home: Home, seen: SeenAtRest): string[] {
+  const { stories, mail, outbox } = seen;
+  const due = dueIn(seen);
+  const refused = new Set(outbox.map(({ id }) => `cause:${id}`));
   const lost = [...due].flatMap(([id, key]) => {
-    const story = storyOf(seen, key);
     const waits = mail.get(key)?.includes(id) === true;
-    const count = (story?.letters.get(id) ?? 0) + (waits ? 1 : 0);
-    return count === 1 ? [] : [`J4 ${id} was sent to ${key}, and is there ${count} times`];
+    const count = (home.letters.get(id) ?? 0) + (waits ? 1 : 0);
+    if (count === 1 || (count === 0 && refused.has(id))) return [];
+    return [`J4 ${id} was sent to ${key}, and is there ${count} times`];
   });
-  const tasks = tasksIn(seen);
   const strange = stories.flatMap(({ row, turns }) =>
     turns
       .flatMap(({ letters }) => letters)
-      .filter(({ id, isFromSession }) => isFromSession && due.get(id) !== row.key && !tasks.knows(id))
+      .filter(({ id, isFromSession }) => isFromSession && due.get(id) !== row.key && !isOfTask(id, home))
       .map(({ id }) => `J4 nobody sent ${id} to ${row.key}`),
   );
   return [...lost, ...strange];
 }
 
+/** What is given and reported is judged elsewhere (J10). Of a sender that is gone nobody can be asked. */
+function isOfTask(id: string, { tasks, deleted }: Home): boolean {
+  const isGone = deleted.has(/^cause:call:([^:]+):/.exec(id)?.[1] ?? "none");
+  return isGone || tasks.has(id) || tasks.has(id.replace("cause:report:", ""));
+}
+
 /** Who is parked may have letters; whose work is done has ended. */
-function resting(story: Story, seen: SeenAtRest): string[] {
-  const problems = atRest(story, seen);
-  if (isParked(story))
-    return problems.filter((each) => !/ is (?:idle|paused|ended)$| letters wait for /.test(each));
-  return problems.filter((each) => !each.endsWith(" is ended"));
+function resting(story: Story, home: Home, seen: SeenAtRest): string[] {
+  const problems = atRest(story, seen).filter((each) => !each.endsWith(" is ended"));
+  if (!isStuck(story, home, seen)) return problems;
+  return problems.filter((each) => !/ is (?:paused|waiting)$| letters wait for /.test(each));
 }

@@ -16,7 +16,7 @@ import { isSimulated, LifeStore } from "./store.ts";
 import { doorFor, toolsFor } from "./tools.ts";
 
 /** More than any honest life takes: past it something goes round in circles. */
-const STEPS_MAX = 300_000;
+const STEPS_MAX = 50_000;
 
 export interface LifeParts {
   readonly home: Home;

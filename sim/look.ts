@@ -23,7 +23,7 @@ export async function look({ store, effects, deliveries }: Home): Promise<SeenAt
     const all = (await Array.fromAsync(store.entries(row.transcript.id, { from: 1 }))) as Entry[];
     const own = all.filter(({ seq }) => seq > row.transcript.copied);
     entries.set(row.key, own);
-    stories.push(storyOf(row, own));
+    stories.push(withoutReports(storyOf(row, own)));
     mail.set(
       row.key,
       (await store.mail(row.key, { limit: LIMIT })).rows.map(({ id }) => id),
@@ -33,4 +33,16 @@ export async function look({ store, effects, deliveries }: Home): Promise<SeenAt
   for (const refused of [false, true]) outbox.push(...(await store.outbox({ refused, limit: LIMIT })).rows);
   const waiting = new Map([...mail].map(([key, ids]) => [key, ids.length]));
   return { stories, entries, mail, waiting, outbox, effects, deliveries, problems };
+}
+
+/** A report is no answer: where it goes is judged by itself (children.ts). */
+function withoutReports(story: Story): Story {
+  const turns = story.turns.map((turn) => ({
+    ...turn,
+    letters: turn.letters.map((letter) => ({
+      ...letter,
+      replyTo: letter.replyTo?.channel === "report" ? null : letter.replyTo,
+    })),
+  }));
+  return { ...story, turns };
 }

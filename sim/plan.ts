@@ -5,13 +5,26 @@ import { SimulatedWorld } from "../src/base/world.ts";
 import type { Input } from "../src/calls/door.ts";
 import type { Class } from "../src/mail/letter.ts";
 import type { Message } from "../test/turns/reports.ts";
-import { keysOf, longTextOf, messageOf, pick, QUIET_KEYS, settingOf, textOf, upTo } from "./scenes.ts";
+import {
+  keysOf,
+  longTextOf,
+  messageOf,
+  personsSpawn,
+  pick,
+  QUIET_KEYS,
+  settingOf,
+  textOf,
+  upTo,
+} from "./scenes.ts";
 
 /** What somebody does. Whoever was not told that it happened does it again. */
 export type Deed = { readonly n: number; readonly atMs: number } & (
   | { readonly do: "message"; readonly message: Message; readonly waits: boolean }
   /** A letter of the system itself, as timers post them. */
   | { readonly do: "letter"; readonly to: string; readonly class: Class; readonly text: string }
+  | { readonly do: "spawn"; readonly input: Input<"spawn"> }
+  /** Of the children that are there then, one. */
+  | { readonly do: "kill"; readonly at: number }
   | { readonly do: "set"; readonly input: Input<"set"> }
   | { readonly do: "stop" | "cont" | "abort" | "status"; readonly key: string }
 );
@@ -22,6 +35,8 @@ export interface Death {
   readonly commit: number;
   /** after: it is durable, and nobody was told. close: in order. */
   readonly when: "before" | "after" | "close";
+  /** Of one that closes: so long before, somebody stops every turn that runs; null: nobody does. */
+  readonly abortedMs: number | null;
   /** Until the next life begins. Longer than a lease: the sessions are found without anybody giving them back. */
   readonly gapMs: number;
 }
@@ -86,6 +101,8 @@ function crowdOf(seed: number, dice: SimulatedWorld): Plan {
 function deedOf(dice: SimulatedWorld, n: number, atMs: number): Deed {
   const rolled = dice.random();
   const key = pick(dice, keysOf());
+  if (rolled < 0.06) return { n, atMs, do: "spawn", input: personsSpawn(dice, `s${n}`) };
+  if (rolled < 0.09) return { n, atMs, do: "kill", at: upTo(dice, 20) };
   if (rolled < 0.66) {
     const waits = dice.random() < 0.4;
     return { n, atMs, do: "message", message: messageOf(dice, `m${n}`), waits };
@@ -106,6 +123,7 @@ function deathsOf(dice: SimulatedWorld): Death[] {
     n,
     commit: 1 + upTo(dice, isVolley ? 3 : 30),
     when: pick(dice, ["before", "after", "before", "after", "close"] as const),
+    abortedMs: dice.random() < 0.5 ? dice.random() * 6 : null,
     gapMs: dice.random() < 0.3 ? 61_000 : upTo(dice, 500),
   }));
 }

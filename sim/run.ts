@@ -3,14 +3,15 @@
 import { SimulatedWorld } from "../src/base/world.ts";
 import { Fault } from "../src/base/fault.ts";
 import { opening } from "../src/calls/send.ts";
-import { parseKey } from "../src/routing/key.ts";
+import { DEFAULT_AGENT, mainKey, parseKey } from "../src/routing/key.ts";
 import type { Change } from "../src/store/store.ts";
 import { listen } from "./grants.ts";
 import { Home } from "./home.ts";
 import { judge } from "./judge.ts";
 import { Life } from "./life.ts";
 import { look } from "./look.ts";
-import type { Deed, Plan } from "./plan.ts";
+import type { Death, Deed, Plan } from "./plan.ts";
+import { keysOf } from "./scenes.ts";
 import { outlastsLeases } from "./store.ts";
 import { NOTHING, tallied, type Tally } from "./tally.ts";
 
@@ -38,7 +39,7 @@ export async function run(plan: Plan, trace: ((line: string) => void) | null = n
     for (const [number, death] of [...plan.deaths, null].entries()) {
       const life = new Life({ home, plan, number, startMs, death });
       home.note("life", { number, death });
-      await live(life, { home, plan, undone, isLast: death === null });
+      await live(life, { home, plan, undone, death });
       startMs = life.world.nowMs() + (death?.gapMs ?? 0);
       if (death !== null && !outlastsLeases(death)) await life.store.forgetClaims();
     }
@@ -60,18 +61,25 @@ interface Days {
   readonly plan: Plan;
   /** What nobody was told the end of. */
   readonly undone: Set<Deed>;
-  readonly isLast: boolean;
+  /** Null: the last life. */
+  readonly death: Death | null;
 }
 
 async function live(life: Life, days: Days): Promise<void> {
-  const { home, plan, undone, isLast } = days;
+  const { home, plan, undone, death } = days;
   if (!(await life.start().catch(refused))) return;
   const sinceMs = life.world.nowMs() - START_MS;
   for (const deed of undone) void perform(life, days, deed, Math.max(0, deed.atMs - sinceMs));
   await life.passes(async () => life.store.isClosing || undone.size === 0);
-  if (isLast && plan.contAtEnd) await life.until(contAll(life));
-  if (!life.store.isDead && !life.store.isClosing)
-    await life.passes(async () => life.store.isClosing || (await isAtRest(home)));
+  if (death === null && plan.contAtEnd) await life.until(contAll(life));
+  if (!life.store.isDead && !life.store.isClosing) {
+    const rests = atRest(life, home);
+    await life.passes(async () => life.store.isClosing || (await rests()));
+  }
+  if (life.store.isClosing && death !== null && death.abortedMs !== null) {
+    for (const key of keysOf()) void life.sessions.abort(key).catch(refused);
+    await life.until(life.world.sleep(death.abortedMs, new AbortController().signal));
+  }
   await life.until(life.sessions.close()).catch(refused);
 }
 
@@ -120,6 +128,18 @@ async function act(life: Life, home: Home, deed: Deed): Promise<void> {
     }
     case "letter":
       return await post(life, home, deed);
+    case "spawn": {
+      const given = await sessions.call("spawn", deed.input);
+      home.say({ acknowledged: `s${deed.n}`, id: given.id, key: given.sessionKey });
+      const { parent = mainKey(DEFAULT_AGENT) } = deed.input;
+      return home.given(given.id, {
+        by: parent,
+        to: given.sessionKey,
+        isTold: deed.input.parent !== undefined,
+      });
+    }
+    case "kill":
+      return await kill(life, deed.at);
     case "set":
       return void (await sessions.call("set", deed.input));
     default:
@@ -149,18 +169,39 @@ async function post(life: Life, home: Home, deed: Extract<Deed, { do: "letter" }
   life.system.lanes.told(changes, receipt);
 }
 
-async function contAll({ sessions }: Life): Promise<void> {
+/** One of the children that are there, whichever that is by then. */
+async function kill({ sessions }: Life, at: number): Promise<void> {
   const { sessions: rows } = await sessions.list({ limit: 200 });
-  for (const { sessionKey, state } of rows) if (state !== "ended") await sessions.cont(sessionKey);
+  const children = rows.filter(({ parent, state }) => parent !== null && state !== "ended");
+  const child = children[at % Math.max(1, children.length)];
+  if (child) await sessions.call("kill", { sessionKey: child.sessionKey });
 }
 
-/** Nothing is left to do but what is paused. */
+async function contAll({ sessions }: Life): Promise<void> {
+  const { sessions: rows } = await sessions.list({ limit: 200 });
+  for (const { sessionKey } of rows) await sessions.cont(sessionKey).catch(refused); // It may have ended just now.
+}
+
+/** A moment in which nothing is left to do may be one between two commits: so it has to last. */
+const REST_MS = 100;
+
+function atRest({ world }: Life, home: Home): () => Promise<boolean> {
+  let since = { atMs: world.nowMs(), commits: -1 };
+  return async () => {
+    const isNew = since.commits !== home.commits || !(await isAtRest(home));
+    if (isNew) since = { atMs: world.nowMs(), commits: home.commits };
+    return !isNew && world.nowMs() - since.atMs >= REST_MS;
+  };
+}
+
+/** Nothing is left to do but what is paused, and what waits for that. */
 async function isAtRest({ store }: Home): Promise<boolean> {
-  for (const { key, state, signal } of (await store.sessions({ limit: 500 })).rows) {
-    if (state.kind === "running" || state.kind === "queued" || state.kind === "waiting") return false;
-    const isParked = signal === "pause" || state.kind === "paused" || state.kind === "ended";
-    if (!isParked && (await store.mail(key, { limit: 1 })).rows.length > 0) return false;
-    if (state.kind === "paused" && signal !== "pause") return false;
+  const { rows } = await store.sessions({ limit: 500 });
+  const isPaused = rows.some(({ signal }) => signal === "pause");
+  for (const { key, state, signal } of rows) {
+    if (state.kind === "ended" || (signal === "pause" && state.kind !== "running")) continue;
+    const rests = state.kind === "idle" || (state.kind === "waiting" && isPaused);
+    if (!rests || signal !== "none" || (await store.mail(key, { limit: 1 })).rows.length > 0) return false;
   }
   return (await store.outbox({ refused: false, limit: 1 })).rows.length === 0;
 }

@@ -69,6 +69,60 @@ const SETTINGS: readonly Omit<Input<"set">, "sessionKey">[] = [
   { nice: 5, label: "a label" },
 ];
 
+/** Names of children that stay. */
+const NAMES = ["ann", "ben"] as const;
+
+export function personsSpawn(dice: World, id: string): Input<"spawn"> {
+  const more = dice.random() < 0.5 ? { parent: pick(dice, KEYS) } : {};
+  return { ...spawnOf(dice, 1), ...more, id };
+}
+
+/** `more`: generations that may come after it. */
+function spawnOf(dice: World, more: number): Input<"spawn"> {
+  const isNamed = dice.random() < 0.35;
+  const isDeleted = !isNamed && dice.random() < 0.2;
+  return {
+    task: taskOf(dice, more, isDeleted),
+    ...(isNamed ? { name: pick(dice, NAMES), resumeIfExists: dice.random() < 0.8 } : {}),
+    ...(isDeleted ? { cleanup: "delete" as const } : {}),
+    ...(dice.random() < 0.2 ? { timeoutSeconds: 1 + upTo(dice, 2) } : {}),
+    ...(dice.random() < 0.15 ? { context: "fork" as const } : {}),
+  };
+}
+
+/** One of whom nothing stays writes to nobody: who got the letter could not be asked where it came from. */
+function taskOf(dice: World, more: number, isAlone: boolean): string {
+  const call = (): string => `!call ${pick(dice, ["mark", "peek", "slow"])} {"ms":${upTo(dice, 200)}}`;
+  const steps = Array.from({ length: upTo(dice, 2) }, () =>
+    more > 0 && dice.random() < 0.2 ? delegating(dice, more - 1) : isAlone ? call() : stepOf(dice),
+  );
+  if (dice.random() < 0.1) steps.push("!fail auth");
+  return [...steps, `!slow ${upTo(dice, 100)}\n!say my report`].join("\n!then\n");
+}
+
+/** Gives tasks; then waits for them, rests on them, tells them something, ends one, or just goes on. */
+function delegating(dice: World, more: number): string {
+  const spawns = Array.from({ length: 1 + upTo(dice, 2) }, () => {
+    const quiet = dice.random() < 0.1 ? { announce: false } : {};
+    return `!spawn ${JSON.stringify({ ...spawnOf(dice, more), ...quiet })}`;
+  });
+  const sessionKey = namedKey(DEFAULT_AGENT, pick(dice, NAMES));
+  const to = (action: string, input: object): string =>
+    `!call subagents ${JSON.stringify({ action, ...input })}`;
+  const next = pick(dice, [
+    "!wait {}",
+    `!wait {"timeoutSeconds":1}`,
+    "!call sessions_yield {}",
+    "!call sessions_yield {}",
+    "!call sessions_yield {}",
+    to("list", {}),
+    to("steer", { sessionKey, message: "One thing more." }),
+    to("kill", { sessionKey }),
+    `!call peek {"ms":5}`,
+  ]);
+  return `${spawns.join("\n")}\n!then\n${next}`;
+}
+
 export function pick<Of>(dice: World, from: readonly Of[]): Of {
   return from[Math.floor(dice.random() * from.length)] as Of;
 }
@@ -94,7 +148,9 @@ export function textOf(dice: World, name: string): string {
   if (rolled < 0.08) return "Just a word.";
   if (rolled < 0.12) return "!fail auth";
   if (rolled < 0.18) return `!fail retry ${1 + upTo(dice, 2)}\n!say after some failures`;
-  const steps = Array.from({ length: 1 + upTo(dice, 2) }, () => stepOf(dice));
+  const steps = Array.from({ length: 1 + upTo(dice, 2) }, () =>
+    dice.random() < 0.25 ? delegating(dice, 1) : stepOf(dice),
+  );
   const last = dice.random() < 0.1 ? "!say NO_REPLY" : `!slow ${upTo(dice, 40)}\n!say the answer to ${name}`;
   return [...steps, last].join("\n!then\n");
 }

@@ -39,10 +39,13 @@ export class Watched implements Model {
   }
 
   async #look({ cacheKey: transcript, messages }: Request): Promise<void> {
-    const entries = (await Array.fromAsync(
-      this.#home.store.entries(transcript, { from: "context" }),
-    )) as Entry[];
-    for (const cause of unsettled(entries))
+    const { store } = this.#home;
+    const row = (await store.sessions({ limit: 500 })).rows.find(
+      ({ transcript: { id } }) => id === transcript,
+    );
+    if (!row) return this.#home.wrong(`J8 a model is asked in ${transcript}, which is gone`);
+    const entries = (await Array.fromAsync(store.entries(transcript, { from: "context" }))) as Entry[];
+    for (const cause of unsettled(entries.filter(({ seq }) => seq > row.transcript.copied)))
       this.#home.wrong(`J8 a model is asked in ${transcript}, and ${cause} has no durable result`);
     const isDurable = [false, true].some((shared) =>
       isDeepStrictEqual(jsonOf(assemble(entries, shared)), jsonOf(messages)),

@@ -23,6 +23,24 @@ export const VARIANTS = {
       to: "    await this.#held.commit({ take: ids });\n    await this.#held.commit({\n",
     },
   ],
+  /** A child's turn has ended, and then whoever gave the task is told. */
+  "announced-in-a-second-commit": [
+    {
+      file: "src/turns/ending.ts",
+      from: "      await held.commit({ ...writing, take, others });\n",
+      to:
+        "      await held.commit({ ...writing, take, others: others.filter((each) => !reports.includes(each)) });\n" +
+        "      if (reports.length > 0) await held.commit({ others: reports });\n",
+    },
+  ],
+  /** A child is there, and then its parent knows of it. */
+  "spawned-apart-from-its-result": [
+    {
+      file: "src/turns/toolcalls.ts",
+      from: "    await writing(message, changes);\n",
+      to: "    if (changes.length > 0) await held.commit({ others: changes });\n    await writing(message, []);\n",
+    },
+  ],
   /** Calls that have a result are taken for calls that have none. */
   "result-forgotten": [
     { file: "src/turns/where.ts", from: "!settled.has(id)", to: "!settled.has(`${id} `)" },
@@ -39,9 +57,14 @@ export const VARIANTS = {
 
 export type Variant = keyof typeof VARIANTS;
 
-/** Puts the copy into `directory`, which must be empty, and loads its simulator. */
+/** Puts the copy into `directory`, which must be empty, and returns it. */
+export function brokenSource(variant: Variant, directory: string): string {
+  return editedSource(variant, VARIANTS[variant], directory);
+}
+
+/** The same, and loads its simulator. */
 export async function brokenRun(variant: Variant, directory: string): Promise<Run> {
-  const source = editedSource(variant, VARIANTS[variant], directory);
+  const source = brokenSource(variant, directory);
   const { run } = (await import(pathToFileURL(join(source, "sim/run.ts")).href)) as { readonly run: Run };
   return run;
 }

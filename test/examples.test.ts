@@ -31,6 +31,7 @@ const PAGES: Readonly<Record<string, readonly RegExp[]>> = {
     /Morning rehearsal\/large session\nagent:main:direct:user123 agent:main:main\nuser assistant\n4 true 200000\n/,
     /bad_input: .*Did you mean "agent:main:main"\?\nnot_found: agent "nobody" is not configured.*\nbad_input: /,
   ],
+  "docs/children.md": [/^42\nagent:main:thread:deep%20thought idle\n$/],
   "docs/store.md": [
     /^message\nmessage\nWhich roses like shade\?\ntrue\nunread\n/,
     /'agent:main:telegram:direct:ada'/,

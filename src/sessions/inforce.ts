@@ -30,7 +30,7 @@ const VISIBILITIES: readonly Visibility[] = ["self", "tree", "agent", "all"];
  */
 export function agentFor({ settings }: Pick<Session, "settings">, own: Agent, root: Agent): Agent {
   const ofRoot = own.id === root.id ? [] : [root.tools];
-  const [sight] = VISIBILITIES.filter((each) => [own, root].some(({ tools }) => tools.visibility === each));
+  const sight = VISIBILITIES.find((each) => [own, root].some(({ tools }) => tools.visibility === each));
   return {
     ...own,
     workspace: root.workspace,

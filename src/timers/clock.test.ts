@@ -48,9 +48,15 @@ test("one that sets itself again under its id fires each time, and only then", a
     const next = { ...timer, dueAtMs: timer.dueAtMs + 1_000 };
     return [...(await stage.due(timer)), { do: "setTimer", timer: next, expectDueAtMs: null }];
   };
+  const commit = async (changes: readonly Change[]): Promise<Receipt> => {
+    const receipt = await stage.commit(changes);
+    stage.clocks[0]?.told(changes);
+    await settle(); // It looks again before this one is over.
+    return receipt;
+  };
   stage.world.offMs = 4_500; // Of those that were missed, each is made up for: so it says itself.
-  await stage.start({ due });
-  assert.equal((await stage.fired(a)).length, 5);
+  await stage.start({ due, commit });
+  await until(() => stage.asked.length === 5);
   await stage.pass(500);
   assert.equal((await stage.fired(a)).length, 6);
   await stage.pass(60_000);
@@ -211,6 +217,24 @@ test("after close nothing is fired, and what was under way is over; the rest is 
   await stage.start();
   await stage.pass(1_000);
   assert.deepEqual(await stage.fired(a), [...names, "t"]);
+});
+
+test("one that takes long is not begun again, and close waits for it", async (test) => {
+  const stage = new Stage(test);
+  const a = await stage.at.open("a");
+  await stage.set(a, ["t", 0]);
+  const { waits, letGo } = held(test);
+  stage.scripts.set("t", waits);
+  const clock = await stage.start();
+  await stage.pass(5 * TIMER_LOOK_MS);
+  assert.deepEqual(stage.asked, ["t"]);
+  let isClosed = false;
+  const closed = clock.close().then(() => (isClosed = true));
+  await settle();
+  assert.equal(isClosed, false);
+  letGo();
+  await closed;
+  assert.deepEqual(await stage.fired(a), ["t"]);
 });
 
 test("a clock that sleeps, or was never started, closes at once", async (test) => {

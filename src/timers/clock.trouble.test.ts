@@ -130,3 +130,37 @@ test("K4: a pause before another try ends also when the machine's clock is set b
   await stage.pass(TIMER_LOOK_MS);
   assert.deepEqual(await stage.fired(a), ["broken"]);
 });
+
+test("K4: the store is asked as often as ever when the machine's clock is set back during a look", async (test) => {
+  const stage = new Stage(test);
+  const { at, world } = stage;
+  const a = await at.open("a");
+  const asking = test.mock.method(at.store, "timers", async () => {
+    asking.mock.restore();
+    world.offMs -= DAY_MS;
+    return { rows: [], next: null };
+  });
+  await stage.start();
+  await stage.set(a, ["of another gateway", 0]);
+  for (let n = 0; n < 4; n += 1) {
+    const timer = at.timer(`far ${n}`, a, { dueAtMs: world.nowMs() + HOUR_MS - n * 60_000 });
+    await stage.tell({ do: "setTimer", timer, expectDueAtMs: null }); // sooner each time
+    await stage.pass(TIMER_LOOK_MS / 3);
+  }
+  assert.deepEqual(await stage.fired(a), ["of another gateway"]);
+});
+
+test("K3: one that is cleared and set again owes nothing to its former failures", async (test) => {
+  const stage = new Stage(test);
+  const a = await stage.at.open("a");
+  const [timer] = await stage.set(a, ["t", 0]);
+  assert.ok(timer);
+  stage.scripts.set("t", () => Promise.reject(new Error("a bug")));
+  await stage.start();
+  await stage.pass(2 * HOUR_MS);
+  await stage.tell({ do: "clearTimer", id: timer.id, expectDueAtMs: timer.dueAtMs });
+  await stage.pass(TIMER_LOOK_MS);
+  stage.scripts.clear();
+  await stage.tell({ do: "setTimer", timer, expectDueAtMs: null });
+  assert.deepEqual(await stage.fired(a), ["t"]);
+});

@@ -32,6 +32,13 @@ export async function requestOf(
 
 /** Byte for byte the same from step to step while nothing in it changes: providers charge less for what they have seen. */
 function systemOf(persona: string, held: Held): string {
-  const about = `You are the agent ${held.row.agent} in the session ${held.key}. ${MARKER_NOTE}`;
+  const { agent, parent } = held.row;
+  const child = parent === null ? "" : `You are a sub-agent, a child of ${parent}. ${CHILD_NOTE} `;
+  const about = `You are the agent ${agent} in the session ${held.key}. ${child}${MARKER_NOTE}`;
   return persona === "" ? about : `${persona}\n\n${about}`;
 }
+
+/** What a child has to know. What stands before its task, if anything does, is a copy of its parent's conversation. */
+const CHILD_NOTE =
+  "Do the newest task that you were given, and only that; what was said before it is what your parent knew, and not for you " +
+  "to answer. Your last message is reported to whoever gave you the task, word for word: let it say all that they need.";

@@ -1,3 +1,8 @@
+import { alarm } from "../base/waiting.ts";
+import type { World } from "../base/world.ts";
+import { LEAVE_GRACE_MS } from "../limits.ts";
+import type { Mail } from "../mail/letter.ts";
+
 /** Why a turn stops before its end. It is the reason of the turn's abort signal, or found at a safe point. */
 export type Stop =
   | { readonly kind: "aborted"; readonly why: string } //      a person wants it to stop; or a letter interrupts
@@ -16,4 +21,43 @@ export class Stopped extends Error {
     super(stop.why);
     this.stop = stop;
   }
+}
+
+/** How others stop a turn. Each signal's reason is a Stopped. */
+export class Stops {
+  readonly #world: World;
+  readonly #now = new AbortController();
+  readonly #soon = new AbortController();
+  /** What runs is given up. */
+  readonly now: AbortSignal = this.#now.signal;
+  /** This process lets go of it: what runs is waited for, but for the model. */
+  readonly leaving: AbortSignal = this.#soon.signal;
+  readonly either: AbortSignal = AbortSignal.any([this.now, this.leaving]);
+  #callOff = (): void => {};
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  abort(stop: Stop): void {
+    this.#now.abort(new Stopped(stop));
+  }
+
+  /** At the next safe point; after a while at once. */
+  leave(): void {
+    const stop: Stop = { kind: "leaving", why: "the gateway stops" };
+    this.#soon.abort(new Stopped(stop));
+    this.#callOff = alarm(this.#world, LEAVE_GRACE_MS, () => this.abort(stop));
+  }
+
+  /** The turn is over. */
+  over(): void {
+    this.#callOff();
+  }
+}
+
+/** What a deadline means for the turn that has its task. */
+export function timeUp({ content }: Mail): Stop {
+  const [said] = content;
+  return { kind: "timeout", why: said?.type === "text" ? said.text : "its time is up" };
 }

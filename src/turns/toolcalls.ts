@@ -57,7 +57,8 @@ export async function runCalls(parts: CallParts, seq: number, calls: readonly To
   const waiting = [...calls];
   let before: Promise<void> = Promise.resolve(); // of those that delegate
   const runOne = async (call: ToolCall): Promise<void> => {
-    if (!parts.leaving.aborted) await settle(parts, call, `${parts.held.row.transcript.id}:${seq}:${call.id}`);
+    if (!parts.leaving.aborted)
+      await settle(parts, call, `${parts.held.row.transcript.id}:${seq}:${call.id}`);
   };
   const runSome = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {

@@ -18,7 +18,6 @@
 import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
-import { LEAVE_GRACE_MS } from "../limits.ts";
 import { entering, isUrgent } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
@@ -37,9 +36,9 @@ import { answeredTo, entriesOf, rerouting } from "./letters.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
 import { reserved } from "./reserving.ts";
-import { givenUp, isSuspect, resumedNote, watched } from "./resuming.ts";
+import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
-import { Stopped, type Stop } from "./stop.ts";
+import { Stopped, Stops, timeUp, type Stop } from "./stop.ts";
 import { restsOn } from "./tasks.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
@@ -54,9 +53,7 @@ export class Turn {
   readonly #held: Held;
   readonly #mailbox: Mailbox;
   readonly #agent: Agent;
-  readonly #stop = new AbortController(); //    what runs is given up; with a Stopped
-  readonly #leaving = new AbortController(); // what runs is waited for, but for the model; with a Stopped
-  readonly #either = AbortSignal.any([this.#stop.signal, this.#leaving.signal]);
+  readonly #stops: Stops;
   readonly #fromMs: number;
   /** Read while the letters are being written down. For the whole turn: the prompt stays the same from step to step. */
   readonly #persona: Promise<string>;
@@ -69,7 +66,6 @@ export class Turn {
   #steps: number;
   #isResumed = false;
   #settle = (): void => {}; // what the step reserved of budgets
-  #callOffGrace = (): void => {};
   /** Calls that the process before left, and that nobody has seen to yet. */
   #left: Unsettled | null;
   readonly #now = new Doing();
@@ -84,6 +80,7 @@ export class Turn {
     this.#agent = agent;
     this.#tools = parts.tools.of(agent);
     this.#tools.catch(() => {}); // Whoever asks the model hears of it.
+    this.#stops = new Stops(parts.world);
     this.#fromMs = parts.world.nowMs();
     this.#persona = parts.prompts.of(place.persona, held.row.parent !== null ? "subagent" : "session");
     this.#persona.catch(() => {}); // Whoever asks the model hears of it.
@@ -99,14 +96,12 @@ export class Turn {
 
   /** At once: what runs is given up. */
   abort(stop: Stop): void {
-    this.#stop.abort(new Stopped(stop));
+    this.#stops.abort(stop);
   }
 
   /** At the next safe point. A model that is being asked is asked again by whoever goes on with it. */
   leave(): void {
-    const stop: Stop = { kind: "leaving", why: "the gateway stops" };
-    this.#leaving.abort(new Stopped(stop));
-    this.#callOffGrace = alarm(this.#parts.world, LEAVE_GRACE_MS, () => this.abort(stop));
+    this.#stops.leave();
   }
 
   /** There is something to be delivered. */
@@ -147,30 +142,26 @@ export class Turn {
     if (why === "reported") return await this.#toTheEnd();
     const reason = why === "restarted" ? givenUp(open) : null;
     if (reason !== null) return await this.#fail("interrupted", reason);
-    const isAlone = why === "restarted" && isSuspect(open);
-    const next = isAlone ? await this.#parts.suspects.enter(this.#either) : null;
-    try {
-      const entries = [resumedNote(this.#id, why, isAlone)];
-      await this.#held.commit({ entries, state: this.#running() });
-      if (next !== null) void watched(this.#parts.world, this.#held, { turn: this.#id, next });
-    } catch (error) {
-      next?.();
-      throw error;
-    }
     this.#isResumed = why === "restarted";
-    await this.#toTheEnd();
+    const isAlone = this.#isResumed && isSuspect(open);
+    const write = (): Promise<void> =>
+      this.#held.commit({ entries: [resumedNote(this.#id, why, isAlone)], state: this.#running() });
+    const { world, suspects } = this.#parts;
+    const turn = { held: this.#held, turn: this.#id, write, signal: this.#stops.either };
+    await this.#toTheEnd(() => (isAlone ? suspects.tried(world, turn) : write()));
   }
 
-  async #toTheEnd(): Promise<void> {
+  async #toTheEnd(before = async (): Promise<void> => {}): Promise<void> {
     const { turnSeconds } = this.#agent.limits;
     const callOff = alarm(this.#parts.world, turnSeconds * 1_000, () =>
       this.abort({ kind: "timeout", why: `the turn took longer than ${turnSeconds} s` }),
     );
     try {
+      await before();
       if (this.#left !== null) {
         await this.#safePoint(); // who was killed meanwhile runs nothing more
         await this.#mailbox.waiting(); // who wrote meanwhile is heard before more is done
-        await unlessAborted(this.#tools, this.#either); // a server of tools may take its time to start
+        await unlessAborted(this.#tools, this.#stops.either); // a server of tools may take its time to start
         const left = this.#left;
         this.#left = null;
         await settleLeft(await this.#callParts(left.seq), left, this.#parts.store);
@@ -187,7 +178,7 @@ export class Turn {
       await this.#fail("failed", reason);
     } finally {
       callOff();
-      this.#callOffGrace();
+      this.#stops.over();
     }
   }
 
@@ -197,7 +188,7 @@ export class Turn {
     const waiting = await this.#mailbox.waiting();
     const late = waiting.find((mail) => isDeadline(mail) && this.has(taskOf(mail)));
     if (late) throw new Stopped(timeUp(late));
-    this.#either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
+    this.#stops.either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
     const letters = entering(waiting, this.#inForce().queueMode);
     if (letters.length > 0) await this.#take(letters, []);
     const { copied } = this.#held.row.transcript;
@@ -229,7 +220,7 @@ export class Turn {
 
   /** Between steps, never inside one, a turn sees what others want of it. */
   async #safePoint(): Promise<void> {
-    this.#either.throwIfAborted();
+    this.#stops.either.throwIfAborted();
     const { signal } = await this.#held.look();
     if (signal === "kill") throw new Stopped({ kind: "killed", why: "the session was killed" });
     if (signal === "pause") throw new Stopped({ kind: "paused", why: "the session was paused" });
@@ -268,7 +259,7 @@ export class Turn {
       turn: this.#id,
       step: this.#steps + 1,
       class: () => this.#urgency(),
-      signal: this.#either,
+      signal: this.#stops.either,
     };
     const asked = await askModel(this.#parts, step, this.#now.speaking);
     this.#now.speaking = null;
@@ -313,8 +304,8 @@ export class Turn {
       tools: await this.#tools, // They are there: a model was shown them, or they were waited for.
       putBlob: this.#putBlob,
       clean: this.#parts.clean,
-      stop: this.#stop.signal,
-      leaving: this.#leaving.signal,
+      stop: this.#stops.now,
+      leaving: this.#stops.leaving,
       isSteered: () => this.#mailbox.known.some((mail) => isUrgent(mail, this.#inForce().queueMode)),
       told: (result) =>
         this.#replies.meanwhile(
@@ -390,10 +381,4 @@ export class Turn {
   }
 
   readonly #putBlob = (bytes: Uint8Array): Promise<BlobName> => this.#parts.store.putBlob(bytes);
-}
-
-/** What a deadline means for the turn that has its task. */
-export function timeUp({ content }: Mail): Stop {
-  const [said] = content;
-  return { kind: "timeout", why: said?.type === "text" ? said.text : "its time is up" };
 }

@@ -19,7 +19,8 @@ import type { Claim, Store } from "../store/store.ts";
 import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
 import { tasksIn, type Task } from "./tasks.ts";
-import { timeUp, Turn } from "./turn.ts";
+import { timeUp } from "./stop.ts";
+import { Turn } from "./turn.ts";
 import { openTurn, type OpenTurn } from "./where.ts";
 
 export interface WorkParts extends TurnParts, Omit<HeldParts, "store"> {

@@ -78,7 +78,7 @@ export function brokenSource(variant: Variant, directory: string): string {
 /** The same for the edits of another campaign. */
 export function editedSource(variant: string, edits: readonly Edit[], directory: string): string {
   mkdirSync(join(directory, "test"), { recursive: true });
-  for (const folder of ["src", "test/crash", "test/turns", "sim"])
+  for (const folder of ["src", "test/crash", "test/turns", "test/agents", "sim"])
     cpSync(join(ROOT, folder), join(directory, folder), { recursive: true });
   cpSync(join(ROOT, "package.json"), join(directory, "package.json"));
   symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));

@@ -32,7 +32,7 @@ export function judge(reports: Reports, seen: Seen): readonly string[] {
 
 type Stories = ReadonlyMap<string, Story>;
 
-function lettersIn(reports: Reports, stories: Stories): string[] {
+export function lettersIn(reports: Pick<Reports, "acknowledged" | "heard">, stories: Stories): string[] {
   const problems: string[] = [];
   for (const { id, key } of reports.acknowledged.values()) {
     const story = stories.get(key);

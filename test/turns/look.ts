@@ -2,7 +2,16 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStore, openLog, RealWorld, type Entry, type Outgoing, type Store } from "../../src/index.ts";
+import {
+  LocalStore,
+  openLog,
+  RealWorld,
+  type Entry,
+  type Outgoing,
+  type Page,
+  type Session,
+  type Store,
+} from "../../src/index.ts";
 import { fsck } from "../../src/upkeep/fsck.ts";
 import { storyOf, type Story } from "./story.ts";
 import type { Delivery, Effect } from "./tools.ts";
@@ -36,7 +45,6 @@ export async function look(folder: string): Promise<Seen> {
   };
 }
 
-/** A campaign has a dozen sessions: a page holds them. */
 async function whatIs(
   store: Store,
   problems: string[],
@@ -44,7 +52,7 @@ async function whatIs(
   const stories: Story[] = [];
   const entries = new Map<string, readonly Entry[]>();
   const waiting = new Map<string, number>();
-  for (const row of (await store.sessions({ limit: 500 })).rows) {
+  for (const row of await rowsOf(store)) {
     const own: Entry[] = [];
     for await (const entry of store.entries(row.transcript.id, { from: 1 })) {
       if (entry.type === "gap") problems.push(`J6 ${row.key} has a gap: ${entry.reason}`);
@@ -62,6 +70,16 @@ async function whatIs(
       cursor = page.next;
     }
   return { stories, entries, waiting, outbox };
+}
+
+async function rowsOf(store: Store): Promise<readonly Session[]> {
+  const rows: Session[] = [];
+  for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+    const page: Page<Session> = await store.sessions({ limit: 500, cursor: cursor ?? null });
+    rows.push(...page.rows);
+    cursor = page.next;
+  }
+  return rows;
 }
 
 /** A line that was cut off was never finished: a file is appended to in one piece, so there should be none. */

@@ -9,10 +9,10 @@ export type Message = { readonly name: string } & (
 );
 
 /** One line. Each is written before the next thing happens. */
-export type Said =
+export type Said<Asked = Message> =
   | { readonly starting: true }
   | { readonly ready: true }
-  | { readonly trying: Message }
+  | { readonly trying: Asked }
   | { readonly acknowledged: string; readonly id: string; readonly key: string }
   | { readonly heard: string; readonly key: string; readonly seq: number } // the answer, and where it ends
   | { readonly wrong: string } // what cannot be, or what the log calls an error
@@ -24,24 +24,24 @@ export interface Acknowledged {
   readonly key: string;
 }
 
-export class Reports {
-  readonly tried = new Map<string, Message>();
+export class Reports<Asked extends { readonly name: string } = Message> {
+  readonly tried = new Map<string, Asked>();
   /** By the name of the message. */
   readonly acknowledged = new Map<string, Acknowledged>();
   readonly heard: { readonly id: string; readonly key: string; readonly seq: number }[] = [];
   readonly problems: string[] = [];
 
   /** Sent, and nobody knows whether they arrived: whoever sent them sends them again. */
-  get unsure(): readonly Message[] {
+  get unsure(): readonly Asked[] {
     return [...this.tried.values()].filter(({ name }) => !this.acknowledged.has(name));
   }
 
   /** Whole lines: the last one may have been cut off with its process. */
   hearOutput(output: string): void {
-    for (const line of output.split("\n").slice(0, -1)) this.#hear(JSON.parse(line) as Said);
+    for (const line of output.split("\n").slice(0, -1)) this.#hear(JSON.parse(line) as Said<Asked>);
   }
 
-  #hear(said: Said): void {
+  #hear(said: Said<Asked>): void {
     if ("trying" in said) this.tried.set(said.trying.name, said.trying);
     else if ("acknowledged" in said) {
       const known = this.acknowledged.get(said.acknowledged);

@@ -70,7 +70,7 @@ export function pick<Of>(dice: World, from: readonly Of[]): Of {
   return from[at] as Of;
 }
 
-function upTo(dice: World, most: number): number {
+export function upTo(dice: World, most: number): number {
   return Math.floor(dice.random() * (most + 1));
 }
 

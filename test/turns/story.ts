@@ -14,6 +14,7 @@ export interface Result {
   readonly isError: boolean;
   readonly text: string;
   readonly atMs: number;
+  readonly details: unknown; // undefined: there are none
 }
 
 export interface Turn {
@@ -140,12 +141,18 @@ class Reader {
 
   #result(
     seq: number,
-    message: { readonly toolCallId: string; readonly isError: boolean; readonly timestamp: number },
+    message: {
+      readonly toolCallId: string;
+      readonly isError: boolean;
+      readonly timestamp: number;
+      readonly details?: unknown;
+    },
     text: string,
   ): void {
     const call = this.#calls.get(message.toolCallId);
     if (!call) return this.#complain(`the result of ${message.toolCallId} (entry ${seq}) is of no call`);
-    call.results.push({ isError: message.isError, text, atMs: message.timestamp });
+    const { isError, timestamp: atMs, details } = message;
+    call.results.push({ isError, text, atMs, details });
     if (call.results.length > 1)
       this.#complain(`${call.name} ${call.cause} has ${call.results.length} results`);
   }

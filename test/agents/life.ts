@@ -1,0 +1,142 @@
+// The program that the campaign kills: people ask for things that fan out, and meddle with whoever works on them.
+//
+//   node test/agents/life.ts FOLDER SEED RUN [MUCH]
+//
+// As test/turns/life.ts: MUCH is how much each person asks before it closes, without it they go on until it is killed; "rest"
+// only finishes what is left. What nobody acknowledged to the life before is asked again.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Fault, open, openLog, SimulatedWorld, type Output } from "../../src/index.ts";
+import { sayLine } from "../crash/say.ts";
+import { pick } from "../turns/scenes.ts";
+import { openTrace, toolsFor, type Effect } from "../turns/tools.ts";
+import type { Asked, Told } from "./reports.ts";
+import { askedBy, greetings } from "./scenes.ts";
+
+const [folder = "", seed = "1", run = "0", much = "Infinity"] = process.argv.slice(2);
+
+/** Whoever started it has died: nobody will kill it. */
+process.stdin.on("end", () => process.exit(3)).resume();
+say({ starting: true });
+
+const PEOPLE = 2;
+const REST_MS_MAX = 120_000;
+
+/** So often a session that was killed between two looks at it is written to again. */
+const TRIES_MAX = 5;
+
+const isLast = much === "rest";
+const dice = new SimulatedWorld(Number(seed) * 1_000 + (Number(run) || 0));
+
+const sessions = await open(
+  {
+    home: join(folder, "home"),
+    agents: { defaults: { workspace: folder, tools: { visibility: "all" } } },
+    session: { collectMs: 20 },
+    scheduler: { slots: 4 },
+  },
+  {
+    log: openLog("error", { write: (line) => say({ wrong: line.slice(0, 600) }) }),
+    tools: toolsFor(await openTrace<Effect>(join(folder, "effects"))),
+    died: (fault) => say({ wrong: `the store died: ${fault.message}` }),
+  },
+);
+say({ ready: true });
+
+function say(said: Told): void {
+  sayLine(said);
+}
+
+type Row = Output<"list">["sessions"][number];
+
+async function rowsOf(): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+    const page: Output<"list"> = await sessions.list({ limit: 200, ...(cursor ? { cursor } : {}) });
+    rows.push(...page.sessions);
+    cursor = page.next;
+  }
+  return rows;
+}
+
+async function ask(asked: Asked): Promise<{ readonly id: string; readonly sessionKey: string }> {
+  say({ trying: asked });
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const told =
+        asked.by === "send"
+          ? await sessions.call("send", asked.input)
+          : await sessions.call("spawn", asked.input);
+      say({ acknowledged: asked.name, id: told.id, key: told.sessionKey });
+      return told;
+    } catch (error) {
+      if (!isRefused(error, ["ended"]) || tries === TRIES_MAX) throw error;
+    }
+  }
+}
+
+function isRefused(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Fault && codes.includes(error.code);
+}
+
+/** What people do besides asking, mostly to children that work. Whoever is gone or has ended by then is not found. */
+async function meddle(): Promise<void> {
+  const living = (await rowsOf()).filter(({ state }) => state !== "ended");
+  const working = living.filter(({ parent, state }) => parent !== null && state !== "idle");
+  const { sessionKey: key } = pick(dice, working.length > 0 && dice.random() < 0.8 ? working : living);
+  const rolled = dice.random();
+  try {
+    if (rolled < 0.25) say({ killed: (await sessions.kill(key)).killed });
+    else if (rolled < 0.4) await sessions.steer(key, "!call mark {\"ms\":3}\n!then\n!say steered");
+    else if (rolled < 0.55) await sessions.stop(key);
+    else if (rolled < 0.85) await sessions.cont(key);
+    else await sessions.abort(key);
+  } catch (error) {
+    if (!isRefused(error, ["not_found", "ended", "forbidden"])) throw error;
+  }
+}
+
+async function person(who: number, asks: number): Promise<void> {
+  for (let asked = 0; asked < asks; asked += 1) {
+    if (dice.random() < 0.5) await meddle();
+    const { id, sessionKey } = await ask(askedBy(dice, `r${run}p${who}m${asked}`));
+    const { outcome, seq } = await sessions.wait(sessionKey, id, 300);
+    if (outcome !== "unanswered" && seq !== null) say({ heard: id, key: sessionKey, seq });
+    await meddle();
+  }
+}
+
+async function askAgain(): Promise<void> {
+  const path = join(folder, "again.json");
+  const unsure = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Asked[]) : [];
+  for (const asked of [...greetings(), ...unsure]) await ask(asked);
+}
+
+/** Whether there is nothing left to do, as far as a person can see. */
+async function isQuiet(): Promise<boolean> {
+  const living = (await rowsOf()).filter(({ state }) => state !== "ended");
+  if (living.some(({ state }) => state !== "idle")) return false;
+  const asked = await Promise.all(living.map(({ sessionKey }) => sessions.status(sessionKey)));
+  return asked.every(({ waitingLetters }) => waitingLetters === 0);
+}
+
+async function rest(): Promise<void> {
+  for (const { sessionKey, state } of await rowsOf()) if (state !== "ended") await sessions.cont(sessionKey);
+  const until = Date.now() + REST_MS_MAX;
+  for (let quiet = 0; quiet < 3;) {
+    quiet = (await isQuiet()) ? quiet + 1 : 0;
+    if (Date.now() > until) return say({ wrong: `it does not come to rest within ${REST_MS_MAX} ms` });
+    await sleep(50);
+  }
+}
+
+if (much !== "0") {
+  await askAgain();
+  if (isLast) await rest();
+  else await Promise.all(Array.from({ length: PEOPLE }, (_, who) => person(who, Number(much))));
+}
+await sessions.close();
+say({ closed: true });
+process.exit(0);

@@ -1,0 +1,212 @@
+// Named children: an address that stays, so that whoever gives the next task finds the same conversation.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { describeKey, parseKey, type ConfigInput } from "../../src/index.ts";
+import { MAIN, spawn } from "./family.ts";
+import { giving, heardOf, lastSpawn, reportsIn, spawnsOf } from "./giving.ts";
+import { Gate, Stage } from "./stage.ts";
+
+const ANN = "agent:main:telegram:direct:ann";
+const BUDGET = "agent:main:thread:budget-planning";
+const NAMED = { sessionKey: "thread:budget-planning", resumeIfExists: true };
+const TASK = "Continue tracking Q1 budget planning...";
+
+/** Asks a session to give one task, and waits for the report. What it says is what the tools and the child said. */
+async function give(stage: Stage, from: string, task: string, more: object = NAMED): Promise<string> {
+  const { outcome, text } = await stage.sessions.ask(from, giving(spawn(task, more)));
+  assert.equal(outcome, "done");
+  return text;
+}
+
+async function transcriptOf(stage: Stage, key: string): Promise<string> {
+  return (await stage.sessions.status(key)).transcript;
+}
+
+describe("a named child", () => {
+  test("is opened by the first task and found again by the next, with all that was said", async (t) => {
+    const stage = await Stage.open(t);
+    const first = await give(stage, MAIN, TASK);
+    assert.match(first, /^Report of agent:main:thread:budget-planning: done$/m);
+    const { created, queued, sessionKey } = await lastSpawn(stage, MAIN);
+    assert.deepEqual([created, queued, sessionKey], [true, false, BUDGET]);
+    const transcript = await transcriptOf(stage, BUDGET);
+    const { state, parent, title } = await stage.sessions.status(BUDGET);
+    assert.deepEqual([state, parent], ["idle", MAIN], "it stays");
+    assert.equal(title.startsWith("Report"), false);
+
+    const again = await give(stage, MAIN, TASK);
+    assert.match(again, /Earlier here you said "[^"]*Continue tracking Q1 budget planning\.\.\./);
+    assert.equal((await lastSpawn(stage, MAIN)).created, false);
+    assert.equal(await transcriptOf(stage, BUDGET), transcript);
+    assert.match(await give(stage, MAIN, "!list"), /^5 messages: 3 user, 2 assistant, 0 toolResult\.$/m);
+    assert.equal((await stage.sessions.children(MAIN)).children.length, 1);
+  });
+
+  test("is the same after a restart, for another session of the agent, and after it was killed", async (t) => {
+    const stage = await Stage.open(t);
+    await give(stage, MAIN, TASK);
+    const transcript = await transcriptOf(stage, BUDGET);
+    await stage.reopen();
+    assert.match(await give(stage, MAIN, "!list"), /^3 messages: 2 user, 1 assistant/m);
+    assert.match(await give(stage, ANN, "!list"), /^5 messages: 3 user, 2 assistant/m);
+    assert.equal((await lastSpawn(stage, ANN)).created, false);
+    assert.equal((await stage.sessions.status(BUDGET)).parent, MAIN, "who opened it stays its parent");
+    await stage.sessions.kill(BUDGET);
+    await stage.until(async () => (await stage.sessions.status(BUDGET)).state === "ended");
+    await stage.reopen();
+    assert.match(await give(stage, ANN, "!list"), /^7 messages: 4 user, 3 assistant/m);
+    assert.equal(await transcriptOf(stage, BUDGET), transcript);
+  });
+
+  test("is a child of its agent: another's is found by its whole key and the agent's name", async (t) => {
+    const config: ConfigInput = { agents: { main: { subagents: { agents: ["larry"] } }, larry: {} } };
+    const stage = await Stage.open(t, config);
+    const key = "agent:larry:thread:plans";
+    const named = { sessionKey: key, resumeIfExists: true };
+    await give(stage, MAIN, "!say 1", { ...named, agent: "larry" });
+    assert.equal((await lastSpawn(stage, MAIN)).sessionKey, key);
+    assert.equal((await stage.sessions.status(key)).agent, "larry");
+    const own = { sessionKey: "thread:plans", resumeIfExists: true };
+    assert.match(await give(stage, "agent:larry:main", "!list", own), /^3 messages/m);
+    assert.equal((await lastSpawn(stage, "agent:larry:main")).sessionKey, key);
+    assert.match(await give(stage, MAIN, "!list", named), /say agent: "larry" too/);
+    assert.match(await give(stage, "agent:larry:main", "!list", { ...NAMED, agent: "main" }), /forbidden/);
+  });
+
+  test("that exists is not gone on with unless that is asked for; what to do is said, and nothing is given", async (t) => {
+    const stage = await Stage.open(t);
+    await give(stage, MAIN, "!say 1");
+    const { resumeIfExists: _asked, ...name } = NAMED;
+    for (const more of [name, { ...name, resumeIfExists: false }]) {
+      const text = await give(stage, MAIN, "!say 2", more);
+      assert.match(text, /agent:main:thread:budget-planning is there already \(idle, last active 2/);
+      assert.match(text, /to go on with it, say resumeIfExists: true; or choose another name/);
+    }
+    await stage.rest(MAIN);
+    assert.equal((await stage.letters(BUDGET)).length, 1);
+    assert.equal((await reportsIn(stage, MAIN)).length, 1);
+  });
+});
+
+describe("a task for a named child that is at work", () => {
+  test("waits its turn and says so; each report goes to who gave that task, not to who opened the child", async (t) => {
+    const gate = new Gate();
+    const stage = await Stage.open(t, {}, { tools: [gate.tool] });
+    await stage.sessions.ask(MAIN, spawn("!call gate\n!then\n!say for main", NAMED));
+    await gate.reached();
+    await stage.sessions.ask(ANN, spawn("!say for Ann", NAMED));
+    const { created, queued } = await lastSpawn(stage, ANN);
+    assert.deepEqual([created, queued], [false, true]);
+    const { children } = await stage.sessions.children(ANN);
+    assert.deepEqual(
+      children.map(({ sessionKey, parent, inFlight }) => [sessionKey, parent, inFlight]),
+      [[BUDGET, MAIN, true]],
+      "who borrowed it sees it while it works",
+    );
+    gate.open();
+    const [mains, anns] = [await heardOf(stage, MAIN, 1), await heardOf(stage, ANN, 1)];
+    assert.deepEqual([mains.length, anns.length], [1, 1]);
+    assert.match(mains[0] ?? "", /Its answer:\nfor main$/);
+    assert.match(anns[0] ?? "", /Its answer:\nfor Ann$/);
+    assert.equal((await stage.outcomes(BUDGET)).length, 2, "a turn for each");
+    assert.deepEqual((await stage.sessions.children(ANN)).children, []);
+  });
+
+  test("of the birth parent again is answered to it once each, in the order in which they were given", async (t) => {
+    const gate = new Gate();
+    const stage = await Stage.open(t, {}, { tools: [gate.tool] });
+    const tasks = ["!call gate\n!then\n!say 1", "!say 2", "!say 3"].map((task) => spawn(task, NAMED));
+    const asked = stage.sessions.ask(MAIN, giving(tasks.join("\n!then\n")));
+    await gate.reached();
+    await stage.until(async () => (await stage.sessions.status(MAIN)).state === "waiting");
+    assert.deepEqual(
+      (await spawnsOf(stage, MAIN)).map((each) => typeof each !== "string" && [each.created, each.queued]),
+      [
+        [true, false],
+        [false, true],
+        [false, true],
+      ],
+    );
+    gate.open();
+    await asked;
+    const said = (await reportsIn(stage, MAIN)).map((text) => text.split("\n").at(-1));
+    assert.deepEqual(said, ["1", "2", "3"]);
+  });
+});
+
+test("a named child is written to by sessions and by people like any session, and reports none of that", async (t) => {
+  const stage = await Stage.open(t);
+  await give(stage, MAIN, "!say 1");
+  const send = { sessionKey: BUDGET, message: "!say by letter" };
+  await stage.sessions.ask(MAIN, `!call sessions_send ${JSON.stringify(send)}`);
+  await stage.until(async () => (await stage.letters(MAIN)).includes("by letter"));
+  await stage.rest(MAIN);
+  const { text } = await stage.sessions.ask(BUDGET, "!list");
+  assert.match(text, /^5 messages: 3 user, 2 assistant/);
+  await stage.rest(BUDGET);
+  await stage.rest(MAIN);
+  assert.equal((await reportsIn(stage, MAIN)).length, 1);
+});
+
+describe("names", () => {
+  for (const name of ["Q1 Budget", "Plänung für März", "a:b/../c", "日本 🦉", "UPPER"])
+    test(`may be in any letters: ${name}`, async (t) => {
+      const stage = await Stage.open(t);
+      await give(stage, MAIN, "!say 1", { name });
+      const { sessionKey } = await lastSpawn(stage, MAIN);
+      assert.equal(describeKey(parseKey(sessionKey)).name, name);
+      await stage.reopen();
+      assert.match(await give(stage, MAIN, "!list", { name, resumeIfExists: true }), /^3 messages/m);
+      assert.equal((await lastSpawn(stage, MAIN)).sessionKey, sessionKey, "the same name is the same child");
+      assert.match(await give(stage, ANN, "!list", { sessionKey, resumeIfExists: true }), /^5 messages/m);
+      await give(stage, MAIN, "!list", { name: `${name}x`, resumeIfExists: true });
+      assert.notEqual((await lastSpawn(stage, MAIN)).sessionKey, sessionKey);
+    });
+
+  test("differ by the case of their letters", async (t) => {
+    const stage = await Stage.open(t);
+    for (const name of ["Budget", "budget"]) await give(stage, MAIN, "!say 1", { name });
+    const keys = (await spawnsOf(stage, MAIN)).map((each) => typeof each !== "string" && each.sessionKey);
+    assert.equal(new Set(keys).size, 2);
+  });
+
+  test("that are no name of a child are refused with the reason, and nobody is opened", async (t) => {
+    const stage = await Stage.open(t);
+    const before = (await stage.sessions.list()).sessions.length;
+    for (const [more, words] of [
+      [{ sessionKey: "main" }, /a named child is called "thread:<name>", and "main" is not/],
+      [{ sessionKey: "agent:main:group:4711" }, /a named child is called "thread:<name>"/],
+      [{ sessionKey: "subagent:0123" }, /a named child is called "thread:<name>"/],
+      [{ sessionKey: "cron:daily" }, /a named child is called "thread:<name>"/],
+      [{ sessionKey: "thread:Budget planning" }, /is not a session key/],
+      [{ sessionKey: "thread:Plänung" }, /is not a session key/],
+      [{ sessionKey: "budget-planning" }, /is not a session key/],
+      [{ sessionKey: "thread:" }, /is not a session key/],
+      [{ sessionKey: "thread:a", name: "a" }, /by sessionKey or by name, not by both/],
+      [{ name: "" }, /name/],
+      [{ ...NAMED, cleanup: "delete" }, /only what runs once and has no name is deleted/],
+    ] as const)
+      assert.match(await give(stage, MAIN, "!say 1", more), words, JSON.stringify(more));
+    assert.equal((await stage.sessions.list()).sessions.length, before);
+  });
+});
+
+test("model, thinking and limits that a later task brings hold from then on", async (t) => {
+  const stage = await Stage.open(t);
+  await give(stage, MAIN, "!say 1");
+  const before = await stage.sessions.status(BUDGET);
+  assert.equal(before.model, "rehearsal/default");
+  const more = { model: "rehearsal/large", thinking: "high", limits: { stepsPerTurn: 1 } };
+  const two = "!call session_status\n!then\n!say 2";
+  const limited = /^Report of agent:main:thread:budget-planning: came to a limit: the turn took 1 steps/m;
+  assert.match(await give(stage, MAIN, two, { ...NAMED, ...more }), limited);
+  await stage.reopen();
+  assert.match(await give(stage, ANN, two), limited, "also for whoever gives the next one without a word");
+  const after = await stage.sessions.status(BUDGET);
+  assert.deepEqual([after.model, after.thinking], ["rehearsal/large", "high"]);
+  assert.ok(after.usage.cost > 0);
+  const wider = { ...NAMED, limits: { stepsPerTurn: 2 } };
+  assert.match(await give(stage, MAIN, two, wider), /Its answer:\n2$/m);
+  assert.equal((await stage.sessions.status(BUDGET)).model, "rehearsal/large");
+});
