@@ -34,6 +34,8 @@ export class Home {
   readonly #hash = createHash("sha256");
   readonly #trace: ((line: string) => void) | null;
   commits = 0;
+  /** The last entry that somebody was shown who follows a session. */
+  followed = 0;
 
   /** `trace`: hears every line of the ledger; null: nobody does. */
   constructor(first: World, trace: ((line: string) => void) | null) {

@@ -12,6 +12,7 @@
 //   J8. A model is shown what is durable, and every call with its result (shown.ts).
 //   J9. A class that is ready is granted a slot within its share (grants.ts).
 //   J10. Every task that was given is with its child once, and reported once; nobody is a child without a task (children.ts).
+//   J11. Who follows a session is shown every entry once, in order, and none before it is durable (follower.ts).
 
 import { answersOf, atRest, effectsOf, saidIn } from "../test/turns/judge.ts";
 import type { Story } from "../test/turns/story.ts";

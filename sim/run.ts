@@ -5,6 +5,7 @@ import { Fault } from "../src/base/fault.ts";
 import { opening } from "../src/calls/send.ts";
 import { DEFAULT_AGENT, mainKey, parseKey } from "../src/routing/key.ts";
 import type { Change } from "../src/store/store.ts";
+import { watch } from "./follower.ts";
 import { listen } from "./grants.ts";
 import { Home } from "./home.ts";
 import { judge } from "./judge.ts";
@@ -68,6 +69,7 @@ interface Days {
 async function live(life: Life, days: Days): Promise<void> {
   const { home, plan, undone, death } = days;
   if (!(await life.start().catch(refused))) return;
+  void watch(life, home).catch(refused);
   const sinceMs = life.world.nowMs() - START_MS;
   for (const deed of undone) void perform(life, days, deed, Math.max(0, deed.atMs - sinceMs));
   await life.passes(async () => life.store.isClosing || undone.size === 0);

@@ -45,6 +45,42 @@ export const VARIANTS = {
   "result-forgotten": [
     { file: "src/turns/where.ts", from: "!settled.has(id)", to: "!settled.has(`${id} `)" },
   ],
+  /** A letter that arrives while a session works begins a second turn beside the first. */
+  "two-turns-in-a-lane": [
+    {
+      file: "src/scheduler/lanes.ts",
+      from: "    if (lane.running !== null || this.#closing.signal.aborted) return;\n",
+      to: "    if (this.#closing.signal.aborted) return;\n",
+    },
+  ],
+  /** Who follows is shown what is not durable yet. */
+  "told-before-commit": [
+    {
+      file: "src/sessions/held.ts",
+      from: "    await this.#parts.commit(changes);\n",
+      to: "    const done = this.#parts.commit(changes);\n",
+    },
+    {
+      file: "src/sessions/held.ts",
+      from: "    this.#tell(this.#appended(drafts), state ?? null);\n",
+      to: "    this.#tell(this.#appended(drafts), state ?? null);\n    await done;\n",
+    },
+  ],
+  /** The turn has ended, and then its answer is sent. */
+  "answer-apart": [
+    {
+      file: "src/turns/ending.ts",
+      from: "    const others = [...closing.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];\n",
+      to:
+        "    const answers = closing.replies.answer(ending.words, gone ?? new Map());\n" +
+        "    const others = [...reports, ...below];\n",
+    },
+    {
+      file: "src/turns/ending.ts",
+      from: "      mailbox.remove(take);\n",
+      to: "      mailbox.remove(take);\n      if (answers.length > 0) await held.commit({ others: answers });\n",
+    },
+  ],
   /** Who waits longest is not looked at: the highest class always goes first. */
   "no-share": [
     {

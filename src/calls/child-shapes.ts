@@ -1,24 +1,15 @@
 // The shapes of calls about children.
 
 import { z } from "zod";
-import * as defaults from "../config/defaults.ts";
 import { THINKING } from "../models/model.ts";
-import { row, setInput } from "./schemas.ts";
+import { row } from "./schemas.ts";
+import { limitsInput, setInput } from "./setting-shapes.ts";
 
 /** A day, at most: what takes longer is for the clock, not for somebody who waits. */
 const SECONDS_MAX = 86_400;
 
 const names = z.array(z.string().min(1).max(256)).max(1_000);
 const childKey = z.string().describe("The key of a child, as spawning it gave it.");
-
-const limits = z
-  .strictObject({
-    stepsPerTurn: z.int().min(1).max(defaults.STEPS_PER_TURN_MAX).optional(),
-    turnSeconds: z.int().min(1).max(defaults.TURN_SECONDS_MAX).optional(),
-    tokens: z.int().min(1).max(defaults.BUDGET_TOKENS_MAX).optional(),
-    cost: z.number().positive().max(defaults.BUDGET_COST_MAX).optional(),
-  })
-  .describe("Tokens, and cost in US dollars, are those of the child and all below it together.");
 
 const spawnShape = {
   task: z.string().describe("What to do, with all that the child needs to know: it is shown nothing else."),
@@ -42,7 +33,7 @@ const spawnShape = {
     .strictObject({ allow: names.optional(), deny: names.optional() })
     .optional()
     .describe('Which of your tools it may use; more it never may. "github__*" means all that begin so.'),
-  limits: limits.optional(),
+  limits: limitsInput.optional(),
   timeoutSeconds: z
     .int()
     .min(1)

@@ -13,7 +13,7 @@ import { namedKey, type AgentId } from "../routing/key.ts";
 import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { configured, keyFor, reached } from "./reach.ts";
-import { setInput } from "./schemas.ts";
+import { setInput } from "./setting-shapes.ts";
 
 export const forkInput = z.strictObject({
   sessionKey: z

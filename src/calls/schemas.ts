@@ -1,10 +1,8 @@
 // The shapes that calls take and give. What comes in is strict: a name that is not known here is most likely misspelt.
 
 import { z } from "zod";
-import { LABEL_CHARS_MAX, PINS_MAX } from "../limits.ts";
-import { THINKING } from "../models/model.ts";
+import { MODES, sessionKey, settings } from "./setting-shapes.ts";
 
-const MODES = ["steer", "followup", "collect", "interrupt"] as const;
 const KINDS = [
   "main",
   "heartbeat",
@@ -22,7 +20,6 @@ const STATES = ["idle", "queued", "running", "waiting", "paused", "ended"] as co
 /** Rows of a list, and entries of a history, in one answer. */
 const ROWS_MAX = 200;
 
-const sessionKey = z.string().describe("The key of a session, such as agent:main:main.");
 const ownByDefault = sessionKey
   .optional()
   .describe("The key of a session; without it, your own (a person's: main).");
@@ -136,80 +133,6 @@ const usage = z.strictObject({
   wallMs: z.number(),
   toolCpuMs: z.number(),
   toolPeakBytes: z.number(),
-});
-
-const settingsInput = {
-  label: z
-    .string()
-    .trim()
-    .min(1)
-    .refine((text) => [...text].length <= LABEL_CHARS_MAX, `has at most ${LABEL_CHARS_MAX} characters`)
-    .nullable()
-    .optional()
-    .describe("A name for people."),
-  model: z.string().nullable().optional(),
-  thinking: z.enum(THINKING).nullable().optional(),
-  verbose: z
-    .enum(["off", "on", "full"])
-    .nullable()
-    .optional()
-    .describe(
-      "What is told while a turn runs. off: nothing; on: what it says before tools, and each call; full: also results.",
-    ),
-  sendPolicy: z
-    .enum(["allow", "deny"])
-    .nullable()
-    .optional()
-    .describe("Whether answers may leave through channels."),
-  queueMode: z.enum(MODES).nullable().optional(),
-  nice: z.int().min(-20).max(19).optional().describe("From -20 (first) to 19 (last)."),
-  pinned: z.boolean().optional().describe("True: upkeep never takes it."),
-};
-
-export const setInput = z.strictObject({
-  sessionKey,
-  ...settingsInput,
-  version: z
-    .int()
-    .optional()
-    .describe("The settingsVersion you saw: if it is another now, nothing is changed."),
-});
-
-export const pinInput = z.strictObject({
-  sessionKey,
-  entry: z.string().describe("The id of an entry."),
-  pinned: z
-    .boolean()
-    .default(true)
-    .describe(`True: it stays whole in every context. At most ${PINS_MAX} do.`),
-});
-
-const names = z.array(z.string()).readonly();
-
-const settings = z.strictObject({
-  label: z.string().nullable(),
-  model: z.string().nullable(),
-  thinking: z.string().nullable(),
-  verbose: z.string().nullable(),
-  sendPolicy: z.string().nullable(),
-  queueMode: z.string().nullable(),
-  nice: z.number(),
-  pinned: z.boolean(),
-  pins: z.array(z.string()).readonly(),
-  tools: z
-    .array(z.strictObject({ allow: names.nullable(), deny: names }))
-    .readonly()
-    .describe("Of a sub-agent: each of these must let a tool through, beside its agent's policy."),
-  limits: z
-    .strictObject({
-      stepsPerTurn: z.number().nullable(),
-      turnSeconds: z.number().nullable(),
-      tokens: z.number().nullable(),
-      cost: z.number().nullable(),
-    })
-    .nullable(),
-  oneShot: z.boolean().nullable(),
-  deleteAtEnd: z.boolean(),
 });
 
 const origin = z.strictObject({
@@ -345,4 +268,3 @@ export const accepted = z.strictObject({
   sessionKey,
   accepted: z.boolean().describe("False: there was nothing to be done."),
 });
-export const settled = z.strictObject({ sessionKey, settings });

@@ -2,12 +2,14 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import { limitsOf } from "../children/spawn.ts";
 import { PINS_MAX } from "../limits.ts";
 import { parseKey } from "../routing/key.ts";
 import type { Session, Settings, Signal } from "../sessions/session.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { reached } from "./reach.ts";
-import type { accepted, pinInput, settled } from "./schemas.ts";
+import type { accepted } from "./schemas.ts";
+import type { pinInput, setInput, settled } from "./setting-shapes.ts";
 
 type Given = { readonly [Name in keyof Settings]?: Settings[Name] | undefined };
 type Settled = z.input<typeof settled>;
@@ -32,6 +34,17 @@ export function setting(
     changes: [{ do: "set", key: session.key, version, settings: changed }],
     output: () => ({ sessionKey: session.key, settings }),
   };
+}
+
+/** As people give it: limits that they do not name are as the agent's configuration says. */
+export async function set(
+  system: System,
+  caller: Caller,
+  { sessionKey, version, limits, ...given }: z.output<typeof setInput>,
+): Promise<Done<Settled>> {
+  const session = await reached(system, caller, parseKey(sessionKey));
+  const changed = limits === undefined ? given : { ...given, limits: limits && limitsOf(limits) };
+  return setting(system, session, changed, version ?? null);
 }
 
 /** With the version it saw: two who pin at once must not lose one another's pin. */

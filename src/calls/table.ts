@@ -9,7 +9,8 @@ import { fork, forked, forkInput } from "./fork.ts";
 import { keyFor, reached } from "./reach.ts";
 import * as shape from "./schemas.ts";
 import { receive, send } from "./send.ts";
-import { pin, setting, signal } from "./setting.ts";
+import { pin, set, signal } from "./setting.ts";
+import * as settings from "./setting-shapes.ts";
 import * as gateway from "./overview.ts";
 import * as child from "./child-shapes.ts";
 import { children, join, kill, spawn, steer, subagents, yieldTurn } from "./children.ts";
@@ -119,20 +120,17 @@ export const calls = {
     about: "Changes settings of a session. null: as the agent's configuration says.",
     who: "person",
     tool: null,
-    input: shape.setInput,
-    output: shape.settled,
+    input: settings.setInput,
+    output: settings.settled,
     idempotent: true,
-    run: async (system, caller, { sessionKey, version = null, ...given }) => {
-      const session = await reached(system, caller, parseKey(sessionKey));
-      return setting(system, session, given, version);
-    },
+    run: set,
   }),
   pin: call({
     about: "Pins an entry: it stays whole when the rest of a long conversation is summarised.",
     who: "person",
     tool: null,
-    input: shape.pinInput,
-    output: shape.settled,
+    input: settings.pinInput,
+    output: settings.settled,
     idempotent: true,
     run: pin,
   }),

@@ -93,6 +93,8 @@ export async function join(
   try {
     await mustNotCircle(parts, key, worker.waitsFor);
     await hearWhatCame(parts, worker, hear);
+    const now = await parts.store.session(key); // The wish to pause may be older than this wait.
+    if (now?.signal === "pause") hear({ mail: null, signal: now.signal });
     const why = await unlessAborted(promise, signal);
     return { pending: [...left.values()], why };
   } finally {

@@ -9,7 +9,7 @@ const NEXT: Readonly<Record<Kind, readonly Kind[]>> = {
   idle: ["running", "ended"],
   queued: ["running", "paused", "ended"],
   running: ["running", "idle", "waiting", "paused", "ended"], // running again: the next step
-  waiting: ["running", "queued", "paused", "ended"],
+  waiting: ["running", "idle", "queued", "paused", "ended"], // idle: somebody stopped it
   paused: ["running", "idle", "ended"],
   ended: [],
 };

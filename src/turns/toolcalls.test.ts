@@ -238,6 +238,22 @@ test("whoever leaves begins nothing, waits for what runs, and writes nothing of 
   assert.equal((await step.results()).length, 1);
 });
 
+test("in a turn that somebody has stopped every call has a result, also when the gateway stops just then", async () => {
+  const step = new Step();
+  const parts = await step.parts(
+    tool("t", () => "ran"),
+    tool("d", () => "ran", { delegates: true }),
+  );
+  step.stop.abort(new Stopped({ kind: "aborted", why: "a person stopped it" }));
+  step.leaving.abort(new Stopped({ kind: "leaving", why: "the gateway stops" }));
+  await runCalls(parts, 1, calls("t", "d"));
+  const results = (await step.results()).map(textIn);
+  assert.deepEqual(
+    results,
+    Array.from({ length: 2 }, () => "It was not run: a person stopped it."),
+  );
+});
+
 test("of calls that a dead process left, only those that are safe run again, with all of their arguments", async () => {
   const step = new Step();
   const given: unknown[] = [];

@@ -57,8 +57,7 @@ export async function runCalls(parts: CallParts, seq: number, calls: readonly To
   const waiting = [...calls];
   let before: Promise<void> = Promise.resolve(); // of those that delegate
   const runOne = async (call: ToolCall): Promise<void> => {
-    if (!parts.leaving.aborted)
-      await settle(parts, call, `${parts.held.row.transcript.id}:${seq}:${call.id}`);
+    if (!isLeft(parts)) await settle(parts, call, `${parts.held.row.transcript.id}:${seq}:${call.id}`);
   };
   const runSome = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -79,12 +78,12 @@ function delegates({ tools }: CallParts, { name }: ToolCall): boolean {
 async function settle(parts: CallParts, call: ToolCall, name: string): Promise<void> {
   const tool = parts.tools.find((each) => each.name === call.name);
   const slot = tool?.process === true ? await processSlot(parts) : null;
-  if (slot === null && parts.leaving.aborted) return; // It has not begun: whoever goes on begins it.
+  if (slot === null && isLeft(parts)) return; // It has not begun: whoever goes on begins it.
   const fromMs = parts.world.nowMs();
   try {
     const skipped = whyNot(parts);
     const result = skipped === null ? await outcomeOf(parts, { call, name, tool }) : refusal(skipped);
-    if (tool?.delegates === true && parts.leaving.aborted) return; // It has changed nothing yet: whoever goes on begins it anew.
+    if (tool?.delegates === true && isLeft(parts)) return; // It has changed nothing yet: whoever goes on begins it anew.
     const { cpuMs, peakBytes } = result.used ?? { cpuMs: 0, peakBytes: 0 };
     const charge = { toolCalls: skipped === null ? 1 : 0, toolCpuMs: cpuMs, toolPeakBytes: peakBytes };
     throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
@@ -107,7 +106,16 @@ async function processSlot({ held, stop, leaving, ...parts }: CallParts): Promis
 }
 
 function throwIfLeaving(stop: AbortSignal): void {
-  if (stop.reason instanceof Stopped && stop.reason.stop.kind === "leaving") throw stop.reason;
+  if (isLeaving(stop)) throw stop.reason;
+}
+
+function isLeaving({ reason }: AbortSignal): boolean {
+  return reason instanceof Stopped && reason.stop.kind === "leaving";
+}
+
+/** The turn stays open, for whoever goes on with it. One that somebody has stopped ends, and then every call has its pair. */
+function isLeft({ stop, leaving }: CallParts): boolean {
+  return leaving.aborted && (!stop.aborted || isLeaving(stop));
 }
 
 /** T3. */

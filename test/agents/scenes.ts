@@ -32,7 +32,8 @@ export function askedBy(dice: World, name: string): Asked {
     return { name, by: "spawn", input };
   }
   const steps = [...work(dice, 0.3), ...delegating(dice, GENERATIONS)];
-  const message = [name, ...steps, ...work(dice, 0.3), `!results\n!say the answer to ${name}`].join(THEN);
+  const script = [...steps, ...work(dice, 0.3), `!results\n!say the answer to ${name}`].join(THEN);
+  const message = `${name}\n${script}`;
   return { name, by: "send", input: { sessionKey: pick(dice, ROOTS), message, id: name } };
 }
 
@@ -89,5 +90,6 @@ function spawnOf(dice: World, more: number, mayBeDeleted: boolean): Input<"spawn
 function taskOf(dice: World, more: number): string {
   const below = more > 0 ? delegating(dice, more) : work(dice, 0.5);
   const last = dice.random() < 0.05 ? "!fail auth" : `!slow ${upTo(dice, 20)}\n!say my report`;
-  return ["Do this.", ...work(dice, 0.7), ...below, ...work(dice, 0.3), last].join(THEN);
+  const script = [...work(dice, 0.7), ...below, ...work(dice, 0.3), last].join(THEN);
+  return `Do this.\n${script}`;
 }

@@ -54,3 +54,8 @@ export async function childOf(stage: Stage, key: string): Promise<string> {
 export async function until(stage: Stage, key: string, state: string): Promise<void> {
   await stage.until(async () => (await stage.sessions.status(key)).state === state);
 }
+
+/** Until a session does something, as people are told it: "asks rehearsal/default", "runs gate". */
+export async function doing(stage: Stage, key: string, what: RegExp): Promise<void> {
+  await stage.until(async () => what.test((await stage.sessions.status(key)).why));
+}

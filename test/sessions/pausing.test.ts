@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import {
+  act,
   childOf,
   childrenOf,
+  doing,
   endings,
   MAIN,
   named,
@@ -64,7 +66,7 @@ describe("a child that is stopped", () => {
     const task = ["!slow 300", "!call gate", THEN, "!say all done"];
     const asked = stage.sessions.ask(MAIN, [spawn(task), YIELD].join("\n"));
     const child = await childOf(stage, MAIN);
-    await until(stage, child, "running");
+    await doing(stage, child, / asks rehearsal/);
     await stage.sessions.stop(child);
     gate.open();
     await until(stage, child, "paused");
@@ -79,7 +81,7 @@ describe("a child that is stopped", () => {
     const task = ["!slow 300", "!say all done"];
     const asked = stage.sessions.ask(MAIN, [spawn(task), YIELD].join("\n"));
     const child = await childOf(stage, MAIN);
-    await until(stage, child, "running");
+    await doing(stage, child, / asks rehearsal/);
     await stage.sessions.stop(child);
     await asked;
     assert.deepEqual(await endings(stage, MAIN), [`${child}: done`]);
@@ -141,7 +143,7 @@ describe("a parent that is stopped", () => {
     const { stage, gate } = await gated(t);
     const asked = stage.sessions.ask(MAIN, [...CHILDREN, "!wait", THEN, RESULTS].join("\n"));
     await gate.reached(2);
-    await stage.until(async () => /runs subagents/.test((await stage.sessions.status(MAIN)).why));
+    await doing(stage, MAIN, / runs .*subagents/);
     await stage.sessions.stop(MAIN);
     await until(stage, MAIN, "paused");
     const wait = (await stage.results(MAIN)).at(-1);
@@ -159,6 +161,22 @@ describe("a parent that is stopped", () => {
     for (const name of ["one", "two"]) assert.match(text, new RegExp(`Its answer:\nof ${name}`));
     assert.equal((await reports(stage, MAIN)).length, 2);
     assert.equal(await answers(stage, MAIN), before + 1, "both were read in one step");
+  });
+
+  test("while it waits twice in one step begins no wait that would keep it from pausing", async (t) => {
+    const { stage, gate } = await gated(t);
+    const waits = ["one", "two"].map((name) => act("wait", { sessionKeys: [named(name)] }));
+    const asked = stage.sessions.ask(MAIN, [...CHILDREN, THEN, ...waits, THEN, "!say on"].join("\n"));
+    await gate.reached(2);
+    await doing(stage, MAIN, / runs subagents/);
+    await stage.sessions.stop(MAIN);
+    await until(stage, MAIN, "paused");
+    const results = (await stage.results(MAIN)).filter(({ tool }) => tool === "subagents");
+    assert.equal(results.length, 2);
+    for (const { text } of results) assert.match(text, /"why":"the session is to pause"/);
+    await stage.sessions.cont(MAIN);
+    assert.equal((await asked).text, "on");
+    gate.open();
   });
 
   test("while its turn rests is paused, and reads of its children afterwards", async (t) => {
