@@ -34,7 +34,7 @@ export function childrenOf(home: Home, seen: SeenAtRest): string[] {
     ...givenOnce(id, task, home, seen),
     ...reportedOnce(id, task, home, seen),
   ]);
-  return [...orphans, ...strange, ...given, ...survivors(seen)];
+  return [...orphans, ...strange, ...given, ...survivors(home, seen)];
 }
 
 function givenOnce(id: string, { to }: Task, home: Home, seen: SeenAtRest): string[] {
@@ -63,11 +63,11 @@ function holding(id: string, { stories, mail }: SeenAtRest): Story[] {
   return stories.filter(({ row }) => mail.get(row.key)?.includes(id) === true);
 }
 
-/** Whoever is killed is killed with all below it. */
-function survivors(seen: SeenAtRest): string[] {
+/** Whoever is killed is killed with all below it. A child with a name may have been given another task since. */
+function survivors({ revived }: Home, seen: SeenAtRest): string[] {
   return seen.stories.flatMap(({ row }) => {
-    const above = row.parent === null ? undefined : storyOf(seen, row.parent)?.row.state;
-    const isKilled = above?.kind === "ended" && above.outcome === "killed";
+    const above = row.parent === null ? undefined : storyOf(seen, row.parent)?.row;
+    const isKilled = above?.signal === "kill" && !revived.has(row.key);
     if (row.signal === "kill" && row.state.kind !== "ended")
       return [`J10 ${row.key} was killed, and is ${row.state.kind}`];
     return isKilled && row.state.kind !== "ended"

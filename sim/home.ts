@@ -28,6 +28,8 @@ export class Home {
   readonly tasks = new Map<string, Task>();
   /** Keys and transcripts of sessions that were deleted. */
   readonly deleted = new Set<string>();
+  /** Keys of sessions that had ended, and were given something to do again. */
+  readonly revived = new Set<string>();
   readonly #transcripts = new Map<SessionKey, string>();
   /** Of each transcript, the entry of the last answer. */
   readonly #answers = new Map<string, number>();
@@ -75,6 +77,7 @@ export class Home {
         this.deleted.add(change.key);
         this.deleted.add(this.#transcripts.get(change.key) ?? "");
       }
+      if (change.do === "revive") this.revived.add(change.key);
       if (change.do !== "append") continue;
       const id =
         (await this.store.session(change.key))?.transcript.id ?? this.#transcripts.get(change.key) ?? "";

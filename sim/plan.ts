@@ -24,7 +24,7 @@ export type Deed = { readonly n: number; readonly atMs: number } & (
   | { readonly do: "letter"; readonly to: string; readonly class: Class; readonly text: string }
   | { readonly do: "spawn"; readonly input: Input<"spawn"> }
   /** Of the children that are there then, one. */
-  | { readonly do: "kill"; readonly at: number }
+  | { readonly do: "child"; readonly what: "kill" | "stop" | "cont" | "abort"; readonly at: number }
   | { readonly do: "set"; readonly input: Input<"set"> }
   | { readonly do: "stop" | "cont" | "abort" | "status"; readonly key: string }
 );
@@ -72,7 +72,7 @@ export function planOf(seed: number): Plan {
     deaths: deathsOf(dice),
     scheduler: { slots: 1 + upTo(dice, 3), reserve: upTo(dice, 2), share: 8 },
     refusals: pick(dice, [0, 0, 0.01, 0.05]),
-    contAtEnd: dice.random() < 0.7,
+    contAtEnd: dice.random() < 0.6,
   };
 }
 
@@ -102,7 +102,10 @@ function deedOf(dice: SimulatedWorld, n: number, atMs: number): Deed {
   const rolled = dice.random();
   const key = pick(dice, keysOf());
   if (rolled < 0.06) return { n, atMs, do: "spawn", input: personsSpawn(dice, `s${n}`) };
-  if (rolled < 0.09) return { n, atMs, do: "kill", at: upTo(dice, 20) };
+  if (rolled < 0.12) {
+    const what = pick(dice, ["kill", "kill", "stop", "stop", "cont", "abort"] as const);
+    return { n, atMs, do: "child", what, at: upTo(dice, 20) };
+  }
   if (rolled < 0.66) {
     const waits = dice.random() < 0.4;
     return { n, atMs, do: "message", message: messageOf(dice, `m${n}`), waits };
@@ -112,7 +115,7 @@ function deedOf(dice: SimulatedWorld, n: number, atMs: number): Deed {
     return { n, atMs, do: "letter", to: pick(dice, keysOf()), class: of, text: textOf(dice, `t${n}`) };
   }
   if (rolled < 0.86) return { n, atMs, do: "set", input: settingOf(dice) };
-  return { n, atMs, do: pick(dice, ["stop", "cont", "cont", "abort", "abort", "status"] as const), key };
+  return { n, atMs, do: pick(dice, ["stop", "stop", "cont", "cont", "abort", "status"] as const), key };
 }
 
 /** Sometimes none, sometimes so many in a row that a turn is given up. */

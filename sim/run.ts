@@ -140,8 +140,8 @@ async function act(life: Life, home: Home, deed: Deed): Promise<void> {
         isTold: deed.input.parent !== undefined,
       });
     }
-    case "kill":
-      return await kill(life, deed.at);
+    case "child":
+      return await meddle(life, deed);
     case "set":
       return void (await sessions.call("set", deed.input));
     default:
@@ -172,11 +172,11 @@ async function post(life: Life, home: Home, deed: Extract<Deed, { do: "letter" }
 }
 
 /** One of the children that are there, whichever that is by then. */
-async function kill({ sessions }: Life, at: number): Promise<void> {
+async function meddle({ sessions }: Life, { what, at }: Extract<Deed, { do: "child" }>): Promise<void> {
   const { sessions: rows } = await sessions.list({ limit: 200 });
   const children = rows.filter(({ parent, state }) => parent !== null && state !== "ended");
   const child = children[at % Math.max(1, children.length)];
-  if (child) await sessions.call("kill", { sessionKey: child.sessionKey });
+  if (child) await sessions.call(what, { sessionKey: child.sessionKey });
 }
 
 async function contAll({ sessions }: Life): Promise<void> {
@@ -202,8 +202,9 @@ async function isAtRest({ store }: Home): Promise<boolean> {
   const isPaused = rows.some(({ signal }) => signal === "pause");
   for (const { key, state, signal } of rows) {
     if (state.kind === "ended" || (signal === "pause" && state.kind !== "running")) continue;
-    const rests = state.kind === "idle" || (state.kind === "waiting" && isPaused);
-    if (!rests || signal !== "none" || (await store.mail(key, { limit: 1 })).rows.length > 0) return false;
+    if (signal === "none" && state.kind === "waiting" && isPaused) continue; // and so do its letters
+    if (signal !== "none" || state.kind !== "idle") return false;
+    if ((await store.mail(key, { limit: 1 })).rows.length > 0) return false;
   }
   return (await store.outbox({ refused: false, limit: 1 })).rows.length === 0;
 }

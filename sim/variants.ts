@@ -93,14 +93,9 @@ export const VARIANTS = {
 
 export type Variant = keyof typeof VARIANTS;
 
-/** Puts the copy into `directory`, which must be empty, and returns it. */
-export function brokenSource(variant: Variant, directory: string): string {
-  return editedSource(variant, VARIANTS[variant], directory);
-}
-
-/** The same, and loads its simulator. */
+/** Puts the copy into `directory`, which must be empty, and loads its simulator. */
 export async function brokenRun(variant: Variant, directory: string): Promise<Run> {
-  const source = brokenSource(variant, directory);
+  const source = editedSource(variant, VARIANTS[variant], directory);
   const { run } = (await import(pathToFileURL(join(source, "sim/run.ts")).href)) as { readonly run: Run };
   return run;
 }

@@ -6,6 +6,7 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -81,6 +82,26 @@ describe("the examples", () => {
       for (const each of expected) assert.match(printed, each);
     });
   }
+});
+
+test("three research agents ask their models at the same time, and all their answers are in the result", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "sessiond-example-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const printed = execFileSync(process.execPath, ["examples/parallel-research.ts"], {
+    env: { ...process.env, TMPDIR: folder },
+    encoding: "utf8",
+  });
+  const [events = "", ...rest] = printed.split("\n\n");
+  const lines = events.split("\n");
+  const asks = lines.map((line, at) => (line.endsWith(" asks its model") ? at : -1)).filter((at) => at >= 0);
+  const answers = lines.map((line, at) => (line.includes(" answers: ") ? at : -1)).filter((at) => at >= 0);
+  assert.deepEqual([asks.length, answers.length], [3, 3]);
+  assert.ok(Math.max(...asks) < Math.min(...answers), "nobody had an answer when the last one asked");
+  assert.match(events, / main +rests until its children report/);
+  for (const answer of [/Acme sells at \$49 a seat/, /Globex is free up to five/, /Initech charges by use/])
+    assert.match(rest.join("\n\n"), answer);
+  assert.match(printed, /\nIt took \d+\.\d s; one after the other: \d+\.\d s\.\n$/);
+  assert.deepEqual(readdirSync(folder), [], "it leaves nothing behind");
 });
 
 function scriptOf(page: string): string {

@@ -5,7 +5,8 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { alarm } from "../base/waiting.ts";
 import { LISTED_MAX_OF_TOOL, PAGE_ROWS_MAX } from "../limits.ts";
-import type { Mail } from "../mail/letter.ts";
+import type { Letter, Mail } from "../mail/letter.ts";
+import { abortId } from "../mail/task.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import type { Page, SessionQuery } from "../store/store.ts";
 import { answerIn } from "../turns/answers.ts";
@@ -98,14 +99,30 @@ function awaited(
   };
 }
 
+const STOPPED = "a person stopped it";
+
 export async function abort(
   system: System,
   caller: Caller,
   input: z.output<typeof shape.oneSession>,
 ): Promise<Done<z.input<typeof shape.accepted>>> {
-  const { key } = await reached(system, caller, parseKey(input.sessionKey));
-  const accepted = system.lanes.worker(key)?.abort("a person stopped it") ?? false;
-  return just({ sessionKey: key, accepted });
+  const { key, state } = await reached(system, caller, parseKey(input.sessionKey));
+  const accepted = system.lanes.worker(key)?.abort(STOPPED) ?? false;
+  if (accepted || state.kind !== "waiting") return just({ sessionKey: key, accepted });
+  // Nothing runs, perhaps in no process: whoever has the session next obeys.
+  const letter: Letter = {
+    id: abortId(system.world.newId()),
+    from: { kind: "internal_system", cause: "abort" },
+    class: "interactive",
+    mode: "followup",
+    content: [{ type: "text", text: STOPPED }],
+    replyTo: null,
+    origin: null,
+  };
+  return {
+    changes: [{ do: "post", to: [key], letter }],
+    output: () => ({ sessionKey: key, accepted: true }),
+  };
 }
 
 export async function status(

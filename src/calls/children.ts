@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { below, isAbove } from "../children/below.ts";
 import { limitsOf, spawning, type Giver, type Spawning } from "../children/spawn.ts";
-import { inFlight, join as joinChildren, mustNotCircle } from "../children/waiting.ts";
+import { inFlight, join as joinChildren, mustNotCircle, tasksOf } from "../children/waiting.ts";
 import { MESSAGE_TEXT_BYTES_MAX } from "../limits.ts";
 import { handedOn } from "../mail/urgency.ts";
 import { mainKey, parseAgent, parseKey, type AgentId, type SessionKey } from "../routing/key.ts";
@@ -48,7 +48,7 @@ async function giverOf(
     if (input.parent !== undefined || input.id !== undefined)
       throw new Fault("bad_input", "parent and id are for people: your children are your own");
     const { session, agent, cause, tool } = caller;
-    const tasks = (await system.lanes.worker(session.key)?.tasks()) ?? [];
+    const tasks = await tasksOf(system, session.key);
     return {
       session,
       isAgent: true,
@@ -121,7 +121,7 @@ export async function children(
   { sessionKey, limit = 50, cursor }: z.output<typeof shape.childrenInput>,
 ): Promise<Done<z.input<typeof shape.children>>> {
   const { key } = await reached(system, caller, keyFor(caller, sessionKey));
-  const tasks = (await system.lanes.worker(key)?.tasks()) ?? [];
+  const tasks = await tasksOf(system, key);
   const busy = new Set(tasks.map((task) => task.key));
   const page = await system.store.sessions({ parent: key, limit, cursor: cursor ?? null });
   const own = new Set(page.rows.map((row) => row.key));
@@ -182,7 +182,7 @@ async function mustBeBelow(
   what: "steer" | "kill",
 ): Promise<void> {
   if (caller.kind === "person" || (await isAbove(system.store, caller.session.key, session))) return;
-  const tasks = (await system.lanes.worker(caller.session.key)?.tasks()) ?? [];
+  const tasks = await tasksOf(system, caller.session.key);
   if (what === "steer" && tasks.some(({ key }) => key === session.key)) return;
   throw new Fault(
     "forbidden",

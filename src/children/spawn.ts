@@ -21,6 +21,7 @@ import { deadlineId, reportRoute } from "../mail/task.ts";
 import { mainKey, subagentKey, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
 import type { Change, Store } from "../store/store.ts";
+import { isAbove } from "./below.ts";
 import { copyOf } from "./copy.ts";
 import { isAtWork, mustBeHeldBy, mustBeResumed, namedChild } from "./named.ts";
 
@@ -80,8 +81,9 @@ export async function spawning(parts: SpawnParts, giver: Giver, what: Spawning):
   mustBeResumed(found, what.resumeIfExists);
   if (giver.isAgent) mustBeHeldBy(found, giver.session.settings.tools);
   const { rows } = await parts.store.mail(key, { limit: 1 });
-  const revived: readonly Change[] = found.state.kind === "ended" ? [{ do: "revive", key }] : [];
-  const changes = [...revived, ...settingsAgain(found, what), ...givingOf(parts, giver, what, key)];
+  const revived: Change = { do: "revive", key }; // Also if it has not ended: it may, before this is committed.
+  const isOver = !giver.isAgent || (await isAbove(parts.store, giver.session.key, found));
+  const changes = [revived, ...settingsAgain(found, what, isOver), ...givingOf(parts, giver, what, key)];
   return { key, created: false, queued: isAtWork(found, rows), changes };
 }
 
@@ -145,11 +147,27 @@ async function opening(
 }
 
 /** Who goes on with a child may give it another model or less to do with; what it was given before stays otherwise. */
-function settingsAgain({ key, settings }: Session, what: Spawning): readonly Change[] {
-  const { label: _label, ...given } = what.settings;
+function settingsAgain({ key, settings }: Session, what: Spawning, isOver: boolean): readonly Change[] {
+  const { label: _label, limits, ...given } = what.settings;
   const tools = what.tools === null ? {} : { tools: [...settings.tools, what.tools] };
-  const changed: Partial<Settings> = { ...given, ...tools };
+  const again = limits ? { limits: limitsAgain(settings.limits, limits, isOver) } : {};
+  const changed: Partial<Settings> = { ...given, ...again, ...tools };
   return Object.keys(changed).length === 0 ? [] : [{ do: "set", key, version: null, settings: changed }];
+}
+
+/** C1. Who is not above the child only narrows: else one below it, or beside it, could give it more than it was given. */
+function limitsAgain(before: SessionLimits | null, given: SessionLimits, isOver: boolean): SessionLimits {
+  const again = (name: keyof SessionLimits): number | null => {
+    const [old, now] = [before?.[name] ?? null, given[name]];
+    if (now === null || old === null) return now ?? old;
+    return isOver ? now : Math.min(old, now);
+  };
+  return {
+    stepsPerTurn: again("stepsPerTurn"),
+    turnSeconds: again("turnSeconds"),
+    tokens: again("tokens"),
+    cost: again("cost"),
+  };
 }
 
 function givingOf({ world }: SpawnParts, giver: Giver, what: Spawning, key: SessionKey): readonly Change[] {

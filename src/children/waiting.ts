@@ -8,9 +8,10 @@ import { PAGE_ROWS_MAX } from "../limits.ts";
 import { isReport, taskOf } from "../mail/task.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Lanes } from "../scheduler/lanes.ts";
+import type { Session } from "../sessions/session.ts";
 import type { Store } from "../store/store.ts";
 import type { Entry } from "../transcript/entry.ts";
-import { restsOn, type Task } from "../turns/tasks.ts";
+import { restsOn, tasksIn, type Task } from "../turns/tasks.ts";
 import type { Heard, SessionWorker } from "../turns/worker.ts";
 
 export interface WaitParts {
@@ -19,13 +20,28 @@ export interface WaitParts {
   readonly lanes: Pick<Lanes<SessionWorker>, "worker">;
 }
 
-/** Its tasks in flight, all or those of the named children. not_found: one of them has none. */
+/** The tasks that a session has given and not heard of. */
+export async function tasksOf({ store, lanes }: WaitParts, key: SessionKey): Promise<readonly Task[]> {
+  const known = lanes.worker(key)?.tasks ?? null;
+  if (known !== null) return known;
+  const row = await store.session(key);
+  return row === null ? [] : tasksIn(await entriesOf(store, row), row.transcript.copied);
+}
+
+async function entriesOf(store: Pick<Store, "entries">, { transcript }: Session): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of store.entries(transcript.id, { from: "context" }))
+    if (entry.type !== "gap") entries.push(entry);
+  return entries;
+}
+
+/** Those in flight, all or those of the named children. not_found: one of them has none. */
 export async function inFlight(
-  { lanes }: WaitParts,
+  parts: WaitParts,
   key: SessionKey,
   named: readonly SessionKey[] | null,
 ): Promise<readonly Task[]> {
-  const tasks = (await lanes.worker(key)?.tasks()) ?? [];
+  const tasks = await tasksOf(parts, key);
   if (named === null) return tasks;
   const other = named.find((each) => !tasks.some((task) => task.key === each));
   if (other !== undefined)
@@ -59,11 +75,9 @@ export async function mustNotCircle(
 async function waitedForBy({ store, lanes }: WaitParts, key: SessionKey): Promise<readonly SessionKey[]> {
   const now = lanes.worker(key)?.waitsFor ?? [];
   const row = await store.session(key);
-  if (now.length > 0 || row?.state.kind !== "waiting") return now;
-  const entries: Entry[] = [];
-  for await (const entry of store.entries(row.transcript.id, { from: "context" }))
-    if (entry.type !== "gap") entries.push(entry);
-  return restsOn(entries, row.transcript.copied).map((task) => task.key);
+  if (now.length > 0 || row === null || row.state.kind === "idle" || row.state.kind === "ended") return now;
+  // Also of one that is about to rest, is paused meanwhile, or has not been gone on with yet: what it has yielded counts.
+  return restsOn(await entriesOf(store, row), row.transcript.copied).map((task) => task.key);
 }
 
 export interface Joined {

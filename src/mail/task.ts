@@ -1,10 +1,14 @@
 // A task is a letter that a child is given, and its id is the task's. What comes of it are two more letters, whose ids are
 // made of it: so each comes once, whatever crashes. Ids that begin with `cause:` are made by sessiond alone.
+//
+// A deadline is an order: it is for the session, and no words for a model. So is the wish that a turn stops which waits for
+// children: nothing of it runs that could be stopped.
 
 import type { Letter, Route } from "./letter.ts";
 
 const REPORT = "cause:report:";
 const DEADLINE = "cause:deadline:";
+const ABORT = "cause:abort:";
 
 /** What became of a task, for whoever gave it. */
 export function reportId(task: string): string {
@@ -18,6 +22,19 @@ export function deadlineId(task: string): string {
 
 export function isReport({ id }: Pick<Letter, "id">): boolean {
   return id.startsWith(REPORT);
+}
+
+export function abortId(own: string): string {
+  return `${ABORT}${own}`;
+}
+
+export function isAbort({ id }: Pick<Letter, "id">): boolean {
+  return id.startsWith(ABORT);
+}
+
+/** It is never written down: it is obeyed, or was meant for something that is over. */
+export function isOrder(letter: Pick<Letter, "id">): boolean {
+  return isDeadline(letter) || isAbort(letter);
 }
 
 export function isDeadline({ id }: Pick<Letter, "id">): boolean {

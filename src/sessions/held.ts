@@ -81,7 +81,15 @@ export class Held {
     return this.#row;
   }
 
-  /** What a model is shown is made of these: the active path from where the context starts. */
+  /** The entries, if somebody has asked for them. */
+  get known(): readonly Entry[] | null {
+    return this.#entries;
+  }
+
+  /**
+   * What a model is shown is made of these: the active path from where the context starts. For what runs in the lane, and
+   * nobody else: what is written while they are read the first time would be missed.
+   */
   async entries(): Promise<readonly Entry[]> {
     if (this.#entries !== null) return this.#entries;
     const read: Entry[] = [];

@@ -39,6 +39,9 @@ export interface ClockParts {
   readonly due: (timer: Timer) => Promise<readonly Change[]>;
 }
 
+/** Somebody was faster, or the session ended or went between looking and firing: the next look knows. */
+const OVERTAKEN: ReadonlySet<string> = new Set(["stale_writer", "ended", "not_found"]);
+
 /** Of a timer that could not be fired. */
 interface Trouble {
   readonly failures: number;
@@ -174,7 +177,7 @@ export class Clock {
     const { id, key, dueAtMs } = timer;
     const before = this.#troubles.get(nameOf(timer));
     const failures = (before?.failures ?? 0) + 1;
-    const isStale = error instanceof Fault && error.code === "stale_writer";
+    const isStale = error instanceof Fault && OVERTAKEN.has(error.code);
     // A second time the timer is there as it was: then it is what it comes to that is stale.
     if (isStale && !before?.isStale) log.debug({ id, key, dueAtMs }, "somebody else fired or moved a timer");
     else log.error({ id, key, dueAtMs, failures, err: error }, "a timer was not fired; it is tried again");

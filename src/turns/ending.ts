@@ -3,7 +3,7 @@
 
 import { Fault } from "../base/fault.ts";
 import type { Class } from "../mail/letter.ts";
-import { isDeadline, taskOf } from "../mail/task.ts";
+import { isAbort, isDeadline, isOrder, taskOf } from "../mail/task.ts";
 import { isOneShot, type SessionKey } from "../routing/key.ts";
 import type { Writing } from "../sessions/held.ts";
 import type { Outcome, RunState, Session, Usage } from "../sessions/session.ts";
@@ -13,6 +13,7 @@ import type { Block, Body } from "../transcript/entry.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import type { Replies } from "./replies.ts";
 import { addresses, lastWords, reportContent, reportLetter } from "./reports.ts";
+import { tasksLeft } from "./tasks.ts";
 import type { TurnEnded, TurnOutcome } from "./where.ts";
 
 /** How a turn ended, and what was said last. */
@@ -47,10 +48,13 @@ export async function endTurn(
   const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
   let gone: ReadonlyMap<string, string> | null = null; // null: all who asked may be there
   for (let stays = false; ;) {
-    const late = mailbox.known.filter(isDeadline).filter((mail) => !mailbox.has(taskOf(mail)));
+    const late = mailbox.known.filter(
+      (mail) => isAbort(mail) || (isDeadline(mail) && !mailbox.has(taskOf(mail))),
+    );
     const reports = await reportsOf(parts, place, closing, ending, said);
     const take = late.map(({ id }) => id);
-    const writing = writingOf(parts, place, closing, ending, stays);
+    const left = tasksLeft(await held.entries(), held.row.transcript.copied);
+    const writing = writingOf(parts, place, closing, { ...ending, stays, left });
     const others = [...closing.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];
     try {
       await held.commit({ ...writing, take, others });
@@ -60,7 +64,7 @@ export async function endTurn(
       if (!(error instanceof Fault)) throw error;
       if (error.code === "unread" && ending.outcome === "killed") await closing.takeRest();
       // Who wrote is answered by another turn, and then it ends. What we know of may be all: a deadline that just came.
-      else if (error.code === "unread") stays = (await mailbox.refreshed()).some((mail) => !isDeadline(mail));
+      else if (error.code === "unread") stays = (await mailbox.refreshed()).some((mail) => !isOrder(mail));
       // A session that asked is gone: that must keep neither this turn from ending, nor others from hearing of it.
       else if ((error.code === "not_found" || error.code === "ended") && gone === null)
         gone = await closing.replies.gone(find);
@@ -73,14 +77,27 @@ function writingOf(
   { world }: TurnParts,
   { held }: Place,
   { turn, steps }: Closing,
-  { outcome, reason, entries, charge }: Ending,
-  stays: boolean,
+  {
+    outcome,
+    reason,
+    entries,
+    charge,
+    stays,
+    left,
+  }: Ending & {
+    readonly stays: boolean;
+    readonly left: readonly Body[];
+  },
 ): Writing {
   const data: TurnEnded = { turn, outcome, reason, steps };
   const state = stateAfter(held.row, outcome, { reason, atMs: world.nowMs() });
   const isEnd = state.kind === "ended" && !stays;
   return {
-    entries: [...entries, { type: "custom", customType: "sessiond/turn-ended", data }],
+    entries: [
+      ...entries,
+      ...(isEnd ? left : []),
+      { type: "custom", customType: "sessiond/turn-ended", data },
+    ],
     charge,
     state: isEnd ? state : { kind: "idle" },
     afterwards: isEnd && held.row.settings.deleteAtEnd ? [{ do: "delete", key: held.key, expect: null }] : [],

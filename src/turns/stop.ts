@@ -2,6 +2,7 @@ import { alarm } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import { LEAVE_GRACE_MS } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
+import { isAbort } from "../mail/task.ts";
 
 /** Why a turn stops before its end. It is the reason of the turn's abort signal, or found at a safe point. */
 export type Stop =
@@ -56,8 +57,9 @@ export class Stops {
   }
 }
 
-/** What a deadline means for the turn that has its task. */
-export function timeUp({ content }: Mail): Stop {
-  const [said] = content;
-  return { kind: "timeout", why: said?.type === "text" ? said.text : "its time is up" };
+/** What an order means for the turn that it is for. */
+export function obeyed(order: Mail): Stop {
+  const [said] = order.content;
+  const why = said?.type === "text" ? said.text : "it was to stop";
+  return { kind: isAbort(order) ? "aborted" : "timeout", why };
 }

@@ -3,7 +3,7 @@
 
 import type { SessionKey } from "../routing/key.ts";
 import { isReport, taskOf } from "../mail/task.ts";
-import type { Entry } from "../transcript/entry.ts";
+import type { Body, Entry } from "../transcript/entry.ts";
 
 export interface Task {
   readonly id: string; //         of the letter that the child was given
@@ -23,6 +23,7 @@ export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
     if (entry.seq <= copied) continue;
     const report = reportIn(entry);
     if (report !== null) tasks.delete(report);
+    for (const id of leftIn(entry)) tasks.delete(id);
     const details = detailsOf(entry);
     if (details && "spawned" in details) {
       const { task, key } = details.spawned;
@@ -30,6 +31,22 @@ export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
     }
   }
   return [...tasks.values()];
+}
+
+/**
+ * For the commit in which a session ends before all of its children have reported: from then on their reports go to others.
+ * So one that is revived, by its name, waits for none that it will never hear of. None: nothing has to be written down.
+ */
+export function tasksLeft(entries: readonly Entry[], copied: number): readonly Body[] {
+  const tasks = tasksIn(entries, copied).map(({ id }) => id);
+  return tasks.length === 0 ? [] : [{ type: "custom", customType: TASKS_LEFT, data: { tasks } }];
+}
+
+const TASKS_LEFT = "sessiond/tasks-left";
+
+function leftIn(entry: Entry): readonly string[] {
+  if (entry.type !== "custom" || entry.customType !== TASKS_LEFT) return [];
+  return (entry.data as { readonly tasks: readonly string[] }).tasks;
 }
 
 /** The tasks that the turn rests on; none: it was not yielded, everybody has reported, or somebody else has written. */

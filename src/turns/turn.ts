@@ -21,7 +21,7 @@ import type { Agent } from "../config/config.ts";
 import { entering, isUrgent } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
-import { isDeadline, taskOf } from "../mail/task.ts";
+import { isAbort, isDeadline, isOrder, taskOf } from "../mail/task.ts";
 import { highest } from "../mail/urgency.ts";
 import type { Answer } from "../models/model.ts";
 import type { Held } from "../sessions/held.ts";
@@ -38,7 +38,7 @@ import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
 import { reserved } from "./reserving.ts";
 import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
-import { Stopped, Stops, timeUp, type Stop } from "./stop.ts";
+import { Stopped, Stops, obeyed, type Stop } from "./stop.ts";
 import { restsOn } from "./tasks.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
@@ -131,7 +131,7 @@ export class Turn {
   async expire(letter: Mail, deadline: Mail): Promise<void> {
     const data: TurnStarted = { turn: this.#id, class: letter.class };
     await this.#take([letter], [{ type: "custom", customType: "sessiond/turn-started", data }]);
-    await this.#stopped(timeUp(deadline));
+    await this.#stopped(obeyed(deadline));
   }
 
   /**
@@ -164,7 +164,9 @@ export class Turn {
         await unlessAborted(this.#tools, this.#stops.either); // a server of tools may take its time to start
         const left = this.#left;
         this.#left = null;
+        this.#now.calling = left.calls.map(({ name }) => name);
         await settleLeft(await this.#callParts(left.seq), left, this.#parts.store);
+        this.#now.calling = [];
       }
       while (!(await this.#step()));
     } catch (error) {
@@ -186,8 +188,8 @@ export class Turn {
   async #step(): Promise<boolean> {
     await this.#safePoint();
     const waiting = await this.#mailbox.waiting();
-    const late = waiting.find((mail) => isDeadline(mail) && this.has(taskOf(mail)));
-    if (late) throw new Stopped(timeUp(late));
+    const order = waiting.find((mail) => isAbort(mail) || (isDeadline(mail) && this.has(taskOf(mail))));
+    if (order) throw new Stopped(obeyed(order));
     this.#stops.either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
     const letters = entering(waiting, this.#inForce().queueMode);
     if (letters.length > 0) await this.#take(letters, []);
@@ -236,7 +238,7 @@ export class Turn {
     this.#letters.push(...ids);
     this.#class = highest([{ class: this.#class }, ...letters]);
     const routed = answeredTo(row, letters);
-    const written = routed.filter((mail) => !isDeadline(mail));
+    const written = routed.filter((mail) => !isOrder(mail));
     const said = await entriesOf(written, this.#parts.world.nowMs(), this.#putBlob);
     this.#replies.add(routed.flatMap(({ replyTo }) => replyTo ?? []));
     await this.#held.commit({

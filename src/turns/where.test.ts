@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import type { Block, Body, Entry, Message } from "../transcript/entry.ts";
 import { openTurn } from "./where.ts";
 
@@ -91,4 +91,43 @@ test("resumes are counted in a row, and anything else that came of one begins th
   const orderly = [CONTINUED, note("turn-left", { turn: "t1" })]; // it was paused, or the gateway stopped in order
   for (const worth of [answered(), answered("1"), result("1"), said("m2"), note("setting"), ...orderly])
     assert.equal(resumes(said("m1"), RESUMED, RESUMED, worth, RESUMED), 1);
+});
+
+describe("whether the process died while no other was being tried", () => {
+  const ALONE = note("turn-resumed", { turn: "t1", why: "restarted", alone: true });
+  const OTHERS = note("turn-resumed", { turn: "t1", why: "restarted", alone: false });
+  const NOT_ALONE = note("turn-resumed", { turn: "t1", why: "not alone", alone: false });
+  const died = (...bodies: readonly Body[]): unknown => {
+    const open = where(STARTED, said("m1"), ...bodies);
+    return open && [open.resumes, open.diedAlone];
+  };
+
+  test("is said by the last note, if nothing came after it", () => {
+    assert.deepEqual(died(), [0, false]);
+    assert.deepEqual(died(OTHERS), [1, false]);
+    assert.deepEqual(died(OTHERS, ALONE), [2, true]);
+    assert.deepEqual(died(ALONE, OTHERS), [2, false]);
+    assert.deepEqual(died(RESUMED), [1, false], "a note from before there was such a word");
+  });
+
+  test("is taken back when others were let in beside it; that is no try of its own", () => {
+    assert.deepEqual(died(OTHERS, ALONE, NOT_ALONE), [2, false]);
+    assert.deepEqual(died(ALONE, NOT_ALONE, ALONE), [2, true]);
+  });
+
+  test("means nothing any more when something came of it, or it was left in order", () => {
+    for (const worth of [answered("1"), result("1"), said("m2"), note("turn-left"), CONTINUED]) {
+      assert.deepEqual(died(OTHERS, ALONE, worth), [0, false]);
+      assert.deepEqual(died(OTHERS, ALONE, worth, OTHERS), [1, false]);
+    }
+  });
+});
+
+test("a turn that a person wrote into is as urgent as a person", () => {
+  const persons: Body = {
+    ...(said("m2") as Extract<Body, { type: "message" }>),
+    provenance: { kind: "external_user", channel: null, peer: null },
+  };
+  assert.equal(where(STARTED, said("m1"))?.class, "delegated");
+  assert.equal(where(STARTED, said("m1"), answered("1"), persons)?.class, "interactive");
 });

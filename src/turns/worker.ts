@@ -7,7 +7,7 @@ import { KILLED_GRACE_MS } from "../limits.ts";
 import { isUrgent, modeOf, nextTurn } from "../mail/batch.ts";
 import type { Class, Mail, Mode } from "../mail/letter.ts";
 import { Mailbox } from "../mail/mailbox.ts";
-import { isDeadline, taskOf } from "../mail/task.ts";
+import { isDeadline, isOrder, taskOf } from "../mail/task.ts";
 import { Outbox, type OutboxParts } from "../mail/outbox.ts";
 import { agentOf, type SessionKey } from "../routing/key.ts";
 import type { Processes } from "../sandbox/processes.ts";
@@ -18,8 +18,8 @@ import type { RunState, Session, Signal } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
 import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
-import { tasksIn, type Task } from "./tasks.ts";
-import { timeUp } from "./stop.ts";
+import { tasksIn, tasksLeft, type Task } from "./tasks.ts";
+import { obeyed } from "./stop.ts";
 import { Turn } from "./turn.ts";
 import { openTurn, type OpenTurn } from "./where.ts";
 
@@ -85,9 +85,10 @@ export class SessionWorker implements Worker {
     if (this.#held.row.state.kind === "ended") await this.#killProcesses();
   }
 
-  /** Tasks that it has given and not heard of. */
-  async tasks(): Promise<readonly Task[]> {
-    return tasksIn(await this.#held.entries(), this.#held.row.transcript.copied);
+  /** Tasks that it has given and not heard of; null: its entries are not in memory. */
+  get tasks(): readonly Task[] | null {
+    const { known, row } = this.#held;
+    return known && tasksIn(known, row.transcript.copied);
   }
 
   /** Returns how to stop it. */
@@ -110,9 +111,9 @@ export class SessionWorker implements Worker {
       const { collectMs } = this.#parts.session;
       const reading = { usual: this.#usualMode(), collectMs, nowMs: this.#parts.world.nowMs() };
       const waiting = await this.#mailbox.waiting();
-      const deadline = waiting.find(isDeadline);
-      if (deadline) {
-        await this.#expire(deadline);
+      const order = waiting.find(isOrder);
+      if (order) {
+        await this.#expire(order);
         continue;
       }
       const next = nextTurn(waiting, reading);
@@ -122,12 +123,12 @@ export class SessionWorker implements Worker {
     }
   }
 
-  /** The time of a task is up that has not begun. One that is over was in time: then it means nothing. */
-  async #expire(deadline: Mail): Promise<void> {
-    const task = this.#mailbox.known.find(({ id }) => id === taskOf(deadline));
-    if (task) await this.#run(null, (turn) => turn.expire(task, deadline));
-    else await this.#held.commit({ take: [deadline.id] });
-    this.#mailbox.remove([deadline.id]);
+  /** No turn runs. If the time of a task is up that has not begun, it never does; else the order came too late. */
+  async #expire(order: Mail): Promise<void> {
+    const task = isDeadline(order) && this.#mailbox.known.find(({ id }) => id === taskOf(order));
+    if (task) await this.#run(null, (turn) => turn.expire(task, order));
+    else await this.#held.commit({ take: [order.id] });
+    this.#mailbox.remove([order.id]);
   }
 
   /** Answers are being delivered: only a session's owner does that. */
@@ -142,7 +143,7 @@ export class SessionWorker implements Worker {
     this.#parts.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
     this.#nudge?.();
     for (const ear of [...this.#ears]) ear({ mail, isUrgent: isUrgent(mail, usual) });
-    if (isDeadline(mail) && this.#turn?.has(taskOf(mail))) this.#turn.abort(timeUp(mail));
+    if (isDeadline(mail) && this.#turn?.has(taskOf(mail))) this.#turn.abort(obeyed(mail));
     else if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
   }
 
@@ -197,8 +198,9 @@ export class SessionWorker implements Worker {
     const others = await killingBelow(this.#parts.store, this.#held.key);
     const atMs = this.#parts.world.nowMs();
     const ended = { kind: "ended", atMs, outcome: "killed", reason: "it was killed" } as const;
+    const entries = tasksLeft(await this.#held.entries(), this.#held.row.transcript.copied);
     try {
-      await this.#held.commit({ others, state: ended });
+      await this.#held.commit({ entries, others, state: ended });
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== "unread") throw error;
       return true;

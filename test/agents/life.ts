@@ -22,7 +22,7 @@ process.stdin.on("end", () => process.exit(3)).resume();
 say({ starting: true });
 
 const PEOPLE = 2;
-const REST_MS_MAX = 120_000;
+const REST_MS_MAX = 30_000;
 
 /** So often a session that was killed between two looks at it is written to again. */
 const TRIES_MAX = 5;
@@ -89,7 +89,7 @@ async function meddle(): Promise<void> {
   const rolled = dice.random();
   try {
     if (rolled < 0.25) say({ killed: (await sessions.kill(key)).killed });
-    else if (rolled < 0.4) await sessions.steer(key, "!call mark {\"ms\":3}\n!then\n!say steered");
+    else if (rolled < 0.4) await sessions.steer(key, '!call mark {"ms":3}\n!then\n!say steered');
     else if (rolled < 0.55) await sessions.stop(key);
     else if (rolled < 0.85) await sessions.cont(key);
     else await sessions.abort(key);
@@ -111,19 +111,29 @@ async function person(who: number, asks: number): Promise<void> {
 async function askAgain(): Promise<void> {
   const path = join(folder, "again.json");
   const unsure = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Asked[]) : [];
-  for (const asked of [...greetings(), ...unsure]) await ask(asked);
+  await Promise.all(greetings().map(ask));
+  for (const asked of unsure) await ask(asked);
+}
+
+/** Null: the session has ended, or was deleted, after it was listed. */
+async function unlessGone<Of>(asked: Promise<Of>): Promise<Of | null> {
+  return await asked.catch((error: unknown) => {
+    if (isRefused(error, ["not_found", "ended"])) return null;
+    throw error;
+  });
 }
 
 /** Whether there is nothing left to do, as far as a person can see. */
 async function isQuiet(): Promise<boolean> {
   const living = (await rowsOf()).filter(({ state }) => state !== "ended");
   if (living.some(({ state }) => state !== "idle")) return false;
-  const asked = await Promise.all(living.map(({ sessionKey }) => sessions.status(sessionKey)));
-  return asked.every(({ waitingLetters }) => waitingLetters === 0);
+  const asked = await Promise.all(living.map(({ sessionKey }) => unlessGone(sessions.status(sessionKey))));
+  return asked.every((status) => status?.waitingLetters === 0);
 }
 
 async function rest(): Promise<void> {
-  for (const { sessionKey, state } of await rowsOf()) if (state !== "ended") await sessions.cont(sessionKey);
+  for (const { sessionKey, state } of await rowsOf())
+    if (state !== "ended") await unlessGone(sessions.cont(sessionKey));
   const until = Date.now() + REST_MS_MAX;
   for (let quiet = 0; quiet < 3;) {
     quiet = (await isQuiet()) ? quiet + 1 : 0;

@@ -1,7 +1,14 @@
 // Scenes: what people ask for, which fans out: a session gives tasks to children, and these to children of theirs. A task is a
 // script within a script, as text within JSON.
 
-import { DEFAULT_AGENT, mainKey, namedKey, type Input, type SessionKey, type World } from "../../src/index.ts";
+import {
+  DEFAULT_AGENT,
+  mainKey,
+  namedKey,
+  type Input,
+  type SessionKey,
+  type World,
+} from "../../src/index.ts";
 import { pick, upTo } from "../turns/scenes.ts";
 import type { Asked } from "./reports.ts";
 
@@ -72,18 +79,18 @@ function afterwards(dice: World): string[] {
   return rolled < 0.7 ? [to("list", {})] : [];
 }
 
-/** What a person asks for is asked again by its id, so it is nothing that could be gone by then. */
-function spawnOf(dice: World, more: number, mayBeDeleted: boolean): Input<"spawn"> {
+/** What a person asks for is asked again by its id: so it is nothing that could be gone, or be in its own way, by then. */
+function spawnOf(dice: World, more: number, isAgents: boolean): Input<"spawn"> {
   const isNamed = dice.random() < 0.25;
-  const isDeleted = mayBeDeleted && !isNamed && dice.random() < 0.15;
+  const isDeleted = isAgents && !isNamed && dice.random() < 0.15;
   return {
     task: taskOf(dice, more),
-    ...(isNamed ? { name: pick(dice, NAMES), resumeIfExists: dice.random() < 0.9 } : {}),
+    ...(isNamed ? { name: pick(dice, NAMES), resumeIfExists: !isAgents || dice.random() < 0.9 } : {}),
     ...(isDeleted ? { cleanup: "delete" as const } : {}),
     ...(!isDeleted && dice.random() < 0.1 ? { mode: "session" as const } : {}),
     ...(dice.random() < 0.15 ? { timeoutSeconds: 1 + upTo(dice, 1) } : {}),
     ...(dice.random() < 0.15 ? { context: "fork" as const } : {}),
-    ...(mayBeDeleted && dice.random() < 0.07 ? { announce: false } : {}),
+    ...(isAgents && dice.random() < 0.07 ? { announce: false } : {}),
   };
 }
 

@@ -1,15 +1,19 @@
 // npm run crash -- [--kills 500] [--seed 1] [--variant NAME] [--json]
+// npm run crash -- --agents [--kills 200] [--seed 1] [--variant NAME] [--home KILLS]
 
 import { parseArgs } from "node:util";
+import { crashAgents } from "../agents/main.ts";
 import { crash } from "./campaign.ts";
 import { VARIANTS, type Variant } from "./variants.ts";
 
 const { values } = parseArgs({
   options: {
-    kills: { type: "string", default: "500" },
+    agents: { type: "boolean", default: false }, // the campaign of sub-agents instead (test/agents)
+    kills: { type: "string" },
     seed: { type: "string", default: String(Math.floor(performance.timeOrigin) % 100_000) },
     variant: { type: "string" },
     json: { type: "boolean", default: false },
+    home: { type: "string", default: "20" }, // with --agents: kills of a home, before it is judged
   },
 });
 
@@ -21,12 +25,16 @@ function variantFrom(name: string | undefined): Variant | null {
   process.exit(64);
 }
 
-const kills = Number(values.kills);
+const kills = Number(values.kills ?? (values.agents ? 200 : 500));
 const seed = Number(values.seed);
-if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
-  process.stderr.write("usage: npm run crash -- [--kills N] [--seed N] [--variant NAME] [--json]\n");
+const killsPerHome = Number(values.home);
+if (![kills, seed, killsPerHome].every(Number.isInteger) || kills < 1 || killsPerHome < 1) {
+  process.stderr.write(
+    "usage: npm run crash -- [--agents [--home KILLS]] [--kills N] [--seed N] [--variant NAME] [--json]\n",
+  );
   process.exit(64);
 }
+if (values.agents) process.exit(await crashAgents({ kills, seed, variant: values.variant, killsPerHome }));
 const tell = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
 
 const variant = variantFrom(values.variant);

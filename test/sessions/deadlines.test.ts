@@ -87,13 +87,17 @@ async function size({ stage }: Scene, key: string): Promise<readonly number[]> {
   return [entries, waitingLetters];
 }
 
+async function waiting(stage: Stage, key: string, letters: number): Promise<void> {
+  await stage.until(async () => (await stage.sessions.status(key)).waitingLetters === letters);
+}
+
 /** A deadline of its own has passed and was reported: so every one that was due before it has been seen to. */
 async function othersHavePassed({ stage, world }: Scene): Promise<void> {
   const bob = "agent:main:direct:bob";
-  const asked = stage.sessions.ask(bob, [spawn("!slow 3600000", TIME), YIELD].join("\n"));
+  const { id } = await stage.sessions.send(bob, [spawn("!slow 3600000", TIME), YIELD].join("\n"));
   await until(stage, bob, "waiting");
   world.put(LATER_MS);
-  await asked;
+  await stage.sessions.wait(bob, id);
   assert.match((await endings(stage, bob))[0] ?? "", new RegExp(LATE));
 }
 
@@ -151,8 +155,7 @@ describe("a running child reports what it had", () => {
   });
 
   test("when it was paused meanwhile: as soon as it goes on", async (t) => {
-    const at = await scene(t);
-    const { stage, gate } = at;
+    const { stage, gate, world } = await scene(t);
     const child = spawn(["!call gate", THEN, "!say never"], TIME);
     const asked = stage.sessions.ask(MAIN, [child, YIELD].join("\n"));
     await gate.reached();
@@ -160,7 +163,8 @@ describe("a running child reports what it had", () => {
     await stage.sessions.stop(key);
     gate.open();
     await until(stage, key, "paused");
-    await othersHavePassed(at);
+    world.put(LATER_MS);
+    await waiting(stage, key, 1);
     await stage.sessions.cont(key);
     await asked;
     assert.deepEqual(await endings(stage, MAIN), [`${key}: ${LATE}`]);
@@ -187,14 +191,14 @@ describe("a named child with several tasks", () => {
   });
 
   test("never begins one whose time was over while it waited, and is not disturbed in the one before", async (t) => {
-    const at = await scene(t);
-    const { stage, gate } = at;
+    const { stage, gate, world } = await scene(t);
     const long = spawn(["!call gate", THEN, "!say one"], more);
     const late = spawn("!say two", { ...more, ...TIME });
     const asked = stage.sessions.ask(MAIN, [long, late, YIELD].join("\n"));
     await gate.reached();
     await until(stage, MAIN, "waiting");
-    await othersHavePassed(at);
+    world.put(LATER_MS);
+    await waiting(stage, NED, 2); // the task, and that its time is over
     assert.equal((await stage.sessions.status(NED)).state, "running");
     gate.open();
     await asked;
@@ -206,13 +210,13 @@ describe("a named child with several tasks", () => {
   });
 
   test("is not disturbed in its next task by the time of one that was done", async (t) => {
-    const at = await scene(t);
-    const { stage, gate } = at;
+    const { stage, gate, world } = await scene(t);
     await stage.sessions.ask(MAIN, [spawn("!say one", { ...more, ...TIME }), YIELD].join("\n"));
     const next = spawn(["!call gate", THEN, "!say two"], more);
     const asked = stage.sessions.ask(MAIN, [next, YIELD].join("\n"));
     await gate.reached();
-    await othersHavePassed(at);
+    world.put(LATER_MS);
+    await waiting(stage, NED, 1);
     gate.open();
     await asked;
     assert.deepEqual(await endings(stage, MAIN), [`${NED}: done`, `${NED}: done`]);
@@ -242,7 +246,7 @@ test("the time of a task that is done wakes nobody, and nothing is written", asy
 test("time that is over while nobody was there: the next start finds out, once", async (t) => {
   const { stage, world } = await scene(t);
   const more = { name: "ned", resumeIfExists: true };
-  const tasks = [spawn("!slow 3600000", { ...more, ...TIME }), spawn("!say two", { ...more, ...TIME })];
+  const tasks = ["one", "two"].map(() => spawn("!slow 3600000", { ...more, ...TIME }));
   const free = spawn("!slow 3600000", { name: "free" });
   const lines = [...tasks, spawn("!slow 3600000", TIME), free, YIELD, THEN, RESULTS];
   const { id } = await stage.sessions.send(MAIN, lines.join("\n"));

@@ -135,6 +135,27 @@ describe("a task for a named child that is at work", () => {
   });
 });
 
+test("a named child takes a task at any moment, also while it is being killed, and each task is reported once", async (t) => {
+  const gate = new Gate();
+  const stage = await Stage.open(t, {}, { tools: [gate.tool] });
+  const rounds = 8;
+  for (let round = 0; round < rounds; round += 1) {
+    await stage.sessions.ask(MAIN, spawn("!call gate", NAMED));
+    await stage.until(async () => (await stage.sessions.status(BUDGET)).state === "running");
+    const killed = stage.sessions.kill(BUDGET);
+    if (round % 2 === 1) await killed;
+    await stage.sessions.ask(MAIN, giving(spawn("!say again", NAMED)));
+    await killed;
+    await stage.rest(MAIN);
+  }
+  const spawns = await spawnsOf(stage, MAIN);
+  assert.deepEqual(
+    spawns.filter((each) => typeof each === "string"),
+    [],
+  );
+  assert.equal((await heardOf(stage, MAIN, 2 * rounds)).length, 2 * rounds);
+});
+
 test("a named child is written to by sessions and by people like any session, and reports none of that", async (t) => {
   const stage = await Stage.open(t);
   await give(stage, MAIN, "!say 1");

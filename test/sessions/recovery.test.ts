@@ -15,7 +15,7 @@ const INDEX = JSON.stringify(fileURLToPath(new URL("../../src/index.ts", import.
 /**
  * Sessions in a process of their own, with tools that leave a mark beside the home:
  *   mark     nothing else; it is not run again
- *   hold     returns when there is a file `held.open`
+ *   hold     returns when there is a file that says so
  *   poison   kills the process, when in its first life `holders` others hold; it may be run again
  */
 const LIFE = `
@@ -133,6 +133,24 @@ describe("a process that is killed while three children work", () => {
     assert.deepEqual(notesIn(await stage.entries(MAIN), "turn-resumed"), [], "who rests was at no risk");
     assert.equal((await reportsIn(stage, MAIN)).length, 3);
     assert.equal(notesIn(await stage.entries(MAIN), "turn-started").length, 1);
+  });
+
+  test("with a parent that waits in its turn, which waits on in the next process", async (t) => {
+    const { stage, live, letGo } = await home(t);
+    const script = [...TASKS, "!then", "!wait", "!then", "!results"].join("\n");
+    const isWaiting = `async () => held === 3 && /runs subagents/.test((await sessions.status("main")).why)`;
+    const program = live(`${asking(MAIN, script)} await look(${isWaiting}); say("all hold");`);
+    await program.hear();
+    await program.kill();
+    await stage.reopen();
+    const why = /: runs subagents, resumed after a restart$/;
+    await stage.until(async () => why.test((await stage.sessions.status(MAIN)).why));
+    letGo();
+    const { outcome, text } = await stage.sessions.wait(MAIN, "asked");
+    assert.equal(outcome, "done");
+    assert.match(text, /"why": ?"all have reported"/);
+    for (const topic of TOPICS) assert.match(text, new RegExp(`Its answer:\nall about ${topic}`));
+    assert.equal((await reportsIn(stage, MAIN)).length, 3);
   });
 
   for (const marked of [1, 2])

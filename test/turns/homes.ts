@@ -42,6 +42,7 @@ interface Hearing {
 export interface Play<Tally extends Counted, Reports extends Hearing> {
   readonly life: string; //                               the program that is killed, within its source
   readonly source: (folder: string) => string; //         where the source is; a broken copy goes into that folder
+  readonly lifeMsMax?: number; //                         how long a life is at most, in which something is to come about
   readonly nothing: Tally;
   readonly reports: () => Reports;
   /** A home has come to rest. */
@@ -72,8 +73,13 @@ export async function homes<Tally extends Counted, Reports extends Hearing>(
     for (let count = 0; outcome.tally.kills < campaign.kills && outcome.problems.length === 0; count += 1) {
       const home = join(folder, `home-${count}`);
       mkdirSync(home);
-      outcome = await oneHome(play, { ...campaign, folder: home, dice, killer }, outcome.tally);
+      outcome = await oneHome(
+        play,
+        { ...campaign, folder: home, dice, killer, lifeMsMax: play.lifeMsMax },
+        outcome.tally,
+      );
       campaign.said(`${outcome.tally.kills} kills: ${outcome.problems.length} problems`);
+      if (outcome.problems.length > 0 && process.env["KEEP_HOME"]) (await import("node:fs")).cpSync(home, process.env["KEEP_HOME"], { recursive: true }); // TEMPORARY
       rmSync(home, { recursive: true, force: true });
     }
     return outcome;
@@ -86,6 +92,7 @@ type Running = Campaign<string> & {
   readonly folder: string;
   readonly dice: SimulatedWorld;
   readonly killer: Killer;
+  readonly lifeMsMax: number | undefined;
 };
 
 type Counts = { -readonly [Name in keyof Counted]: number };
@@ -112,7 +119,7 @@ async function oneHome<Tally extends Counted, Reports extends Hearing>(
 
 /** A life that closes; or one or several, and perhaps the starts after them, all killed. */
 async function someLives(running: Running, reports: Hearing, counts: Counts, last: number): Promise<void> {
-  const { folder, killer, dice } = running;
+  const { folder, killer, dice, lifeMsMax } = running;
   if (dice.random() < CLOSES) {
     tellWhatToSendAgain(folder, reports, counts);
     return reports.hearOutput((await killer.whole(folder, counts.lives, "3")).output);
@@ -121,7 +128,7 @@ async function someLives(running: Running, reports: Hearing, counts: Counts, las
   const until = Math.min(counts.kills + (isVolley ? VOLLEY_KILLS : 1), last);
   while (counts.kills < until) {
     tellWhatToSendAgain(folder, reports, counts);
-    const life = await killer.life(folder, counts.lives, isVolley ? VOLLEY_LIFE_MS_MAX : undefined);
+    const life = await killer.life(folder, counts.lives, isVolley ? VOLLEY_LIFE_MS_MAX : lifeMsMax);
     reports.hearOutput(life.output);
     if (!life.killed) throw new Error(`a life ended by itself: ${life.output.slice(-300)}`);
     counts.kills += 1;

@@ -19,6 +19,7 @@ export interface Result {
 
 export interface Turn {
   readonly id: string;
+  readonly begunAtMs: number;
   readonly letters: Letter[];
   readonly calls: Call[];
   /** What the model said last: its words, as blocks of text. */
@@ -48,6 +49,10 @@ export function storyOf(row: Session, entries: readonly Entry[]): Story {
   for (const entry of entries) reader.read(entry);
   reader.close();
   return { row, turns: reader.turns, problems: reader.problems, letters: reader.letters };
+}
+
+function opened(id: string, begunAtMs: number): Turn {
+  return { id, begunAtMs, letters: [], calls: [], words: [], resumed: 0, end: null };
 }
 
 class Reader {
@@ -82,7 +87,7 @@ class Reader {
       case "sessiond/turn-started":
         if (this.#open !== null) this.#complain(`turn ${data.turn} begins inside ${this.#open.id}`);
         if (this.turns.some(({ id }) => id === data.turn)) this.#complain(`turn ${data.turn} begins twice`);
-        this.#open = { id: data.turn, letters: [], calls: [], words: [], resumed: 0, end: null };
+        this.#open = opened(data.turn, Date.parse(entry.timestamp));
         this.turns.push(this.#open);
         this.#calls = new Map();
         break;

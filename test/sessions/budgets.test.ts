@@ -1,0 +1,170 @@
+// What children may use: steps, tokens and money, of their own and of everybody above them.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ConfigInput } from "../../src/index.ts";
+import { childOf, childrenOf, endings, MAIN, named, reports, spawn, THEN, until, YIELD } from "./family.ts";
+import { Gate, Glass, saying, Stage } from "./stage.ts";
+
+/** Four steps. */
+const LONG = ["one", "two", "three"].flatMap((word) => [`!say ${word}`, "!call session_status", THEN]);
+
+function main(agent: NonNullable<ConfigInput["agents"]>[string]): ConfigInput {
+  return { agents: { main: agent } };
+}
+
+/** Main gives tasks and waits for all of them. How its turn ended, and what it heard. */
+async function family(
+  stage: Stage,
+  ...lines: readonly string[]
+): Promise<{ outcome: string; heard: string[] }> {
+  const { outcome } = await stage.sessions.ask(MAIN, [...lines, YIELD, THEN, "!say over"].join("\n"));
+  return { outcome, heard: await endings(stage, MAIN) };
+}
+
+describe("limits that a child was given", () => {
+  test("of steps: it stops with what it had said, and its parent goes on", async (t) => {
+    const stage = await Stage.open(t);
+    const { outcome, heard } = await family(stage, spawn(LONG, { limits: { stepsPerTurn: 2 } }));
+    const child = await childOf(stage, MAIN);
+    assert.equal(outcome, "done");
+    assert.deepEqual(heard, [`${child}: came to a limit: the turn took 2 steps, as many as it may`]);
+    assert.match((await reports(stage, MAIN))[0] ?? "", /\nWhat it had said:\ntwo$/);
+    assert.match((await stage.sessions.status(child)).why, /^ended \(limit\): the turn took 2 steps/);
+    assert.equal((await stage.sessions.status(child)).usage.steps, 2);
+  });
+
+  test("are never wider than its agent's", async (t) => {
+    const stage = await Stage.open(t, main({ limits: { stepsPerTurn: 3 } }));
+    const { heard } = await family(stage, spawn(LONG, { limits: { stepsPerTurn: 100 } }));
+    assert.match(heard[0] ?? "", /: came to a limit: the turn took 3 steps/);
+  });
+
+  for (const [what, limits, words] of [
+    ["tokens", { tokens: 1 }, /: came to a limit: it and its sub-agents may use 1 tokens in all, and have$/],
+    [
+      "cost",
+      { cost: 0.000001 },
+      /: came to a limit: it and its sub-agents may cost \$0\.000001 in all, and have$/,
+    ],
+  ] as const)
+    test(`of ${what}: it ends before its next step; its sibling and its parent do not`, async (t) => {
+      const stage = await Stage.open(t);
+      const more = { model: "rehearsal/large" };
+      const tasks = [spawn(LONG, { ...more, limits, name: "poor" }), spawn(LONG, { ...more, name: "rich" })];
+      const { outcome, heard } = await family(stage, ...tasks);
+      assert.equal(outcome, "done");
+      const [poor = "", rich = ""] = heard.toSorted();
+      assert.match(poor, words);
+      assert.equal(rich, `${named("rich")}: done`);
+      assert.equal((await stage.sessions.status(named("poor"))).usage.steps, 1);
+      const again = spawn("!say again", { name: "poor", resumeIfExists: true });
+      await family(stage, again);
+      assert.match((await endings(stage, MAIN)).at(-1) ?? "", words, "it has used it up for good");
+    });
+
+  test("hold for what its own children use too", async (t) => {
+    const stage = await Stage.open(t);
+    const child = spawn([spawn("!say used", { name: "leaf" }), YIELD, THEN, "!say never"], {
+      limits: { tokens: 1 },
+    });
+    const { heard } = await family(stage, child);
+    const key = await childOf(stage, MAIN);
+    const words = "came to a limit: it and its sub-agents may use 1 tokens in all, and have";
+    assert.deepEqual(heard, [`${key}: ${words}`]);
+    const [leaf = ""] = await endings(stage, key);
+    assert.equal(leaf, `${named("leaf")}: ${words.replace("it and", `${key} and`)}`);
+    assert.equal((await stage.sessions.status(named("leaf"))).usage.steps, 0);
+  });
+});
+
+describe("limits that a later task brings", () => {
+  const more = { name: "poor", resumeIfExists: true };
+  const limitsOf = async (stage: Stage): Promise<unknown> =>
+    (await stage.sessions.status(named("poor"))).settings.limits;
+
+  test("replace those of the same name, if they come from above; others stay", async (t) => {
+    const stage = await Stage.open(t);
+    await family(stage, spawn("!say 1", { ...more, limits: { tokens: 9_000, stepsPerTurn: 9 } }));
+    await family(stage, spawn("!say 2", { ...more, limits: { stepsPerTurn: 50 } }));
+    const usual = { turnSeconds: null, cost: null };
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 9_000, stepsPerTurn: 50 });
+    await family(stage, spawn("!say 3", { ...more, limits: { tokens: 10_000 } }));
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 10_000, stepsPerTurn: 50 });
+  });
+
+  test("only narrow, if they come from a sibling or from below: nobody gets round a budget so", async (t) => {
+    const stage = await Stage.open(t);
+    const wide = spawn("!say 2", { ...more, limits: { tokens: 1_000_000, stepsPerTurn: 8 } });
+    const child = spawn([spawn(wide, { name: "leaf" }), YIELD], { ...more, limits: { tokens: 9_000 } });
+    await family(stage, child);
+    await family(stage, spawn([wide, YIELD], { name: "brother" }));
+    const usual = { turnSeconds: null, cost: null };
+    await stage.rest(named("poor"));
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 9_000, stepsPerTurn: 8 });
+    assert.deepEqual(await stage.outcomes(named("poor")), ["done", "done", "done"]);
+  });
+});
+
+describe("the budget of a root", () => {
+  for (const [what, limits, words] of [
+    ["tokens", { tokens: 1 }, "may use 1 tokens in all, and have"],
+    ["cost", { cost: 0.000001 }, "may cost $0.000001 in all, and have"],
+  ] as const)
+    test(`of ${what} is everybody's below it: when it is used up children report so, and it stops too`, async (t) => {
+      const stage = await Stage.open(t, main({ model: "rehearsal/large", limits }));
+      const { outcome } = await family(stage, spawn(LONG), spawn(LONG));
+      assert.equal(outcome, "limit");
+      const children = await childrenOf(stage, MAIN);
+      assert.equal(children.length, 2);
+      for (const key of children) {
+        const { why, usage } = await stage.sessions.status(key);
+        assert.equal(why, `ended (limit): ${MAIN} and its sub-agents ${words}`);
+        assert.equal(usage.steps, 0);
+      }
+      await stage.until(async () => (await reports(stage, MAIN)).length === 2);
+      const { outcome: next, reason } = await stage.sessions.ask(MAIN, "!say more");
+      assert.deepEqual([next, reason], ["limit", `it and its sub-agents ${words}`]);
+      assert.equal((await stage.sessions.ask("agent:main:direct:ann", "!say free")).text, "free");
+    });
+
+  test("is counted over restarts, and what a deleted child used stays counted", async (t) => {
+    const stage = await Stage.open(t);
+    await family(stage, spawn("!verbose 1000", { cleanup: "delete" }));
+    const { tree, usage } = await stage.sessions.status(MAIN);
+    assert.ok(tree.output > usage.output + 1_000, "the child's is in it");
+    const tokens = tree.input + tree.output;
+    await stage.reopen(main({ limits: { tokens } }));
+    assert.equal((await stage.sessions.ask(MAIN, "!say more")).outcome, "limit");
+    await stage.reopen(main({ limits: { tokens: tokens + 1 } }));
+    assert.equal((await stage.sessions.ask(MAIN, "!say more")).text, "more");
+  });
+
+  test("lets in no more of many steps that begin at once than it has room for", async (t) => {
+    const gate = new Gate();
+    const glass = new Glass(async () => {
+      await gate.pass();
+      return saying("through");
+    });
+    const stage = await Stage.open(t, main({ model: "glass/one", limits: { tokens: 3 } }), {
+      models: [glass],
+    });
+    const spawned = await Promise.all(
+      Array.from({ length: 12 }, () => stage.sessions.spawn("go", { parent: MAIN, announce: false })),
+    );
+    const ended = Promise.all(spawned.map(({ sessionKey, id }) => stage.sessions.wait(sessionKey, id)));
+    await gate.reached(3);
+    const states = async (): Promise<string[]> =>
+      await Promise.all(spawned.map(async (each) => (await stage.sessions.status(each.sessionKey)).state));
+    await stage.until(async () => (await states()).filter((state) => state === "ended").length === 9);
+    assert.equal(glass.requests.length, 3);
+    gate.open();
+    const outcomes = (await ended).map(({ outcome }) => outcome);
+    assert.deepEqual(outcomes.toSorted(), [
+      ...Array<string>(3).fill("done"),
+      ...Array<string>(9).fill("limit"),
+    ]);
+    for (const { sessionKey } of spawned) await until(stage, sessionKey, "ended");
+    assert.equal(glass.requests.length, 3);
+  });
+});
