@@ -11,8 +11,8 @@ export const VARIANTS = {
   "result-not-committed-before-next-call": [
     {
       file: "src/turns/toolcalls.ts",
-      from: "    await writeResult(parts, call, result, charge);\n",
-      to: "    writeResult(parts, call, result, charge).catch(() => {});\n",
+      from: "    await writeResult(parts, call, { result, charge, again });\n",
+      to: "    writeResult(parts, call, { result, charge, again }).catch(() => {});\n",
     },
   ],
   /** Letters are taken in one commit, and written down in the next. */

@@ -33,11 +33,23 @@ export class Door {
     const over = new AbortController();
     try {
       const given = await inputOf(name, row.input, input);
-      const done = await run(this.#system, caller, given, AbortSignal.any([signal, over.signal]));
-      const receipt = done.changes.length === 0 ? null : await this.#commit(done.changes);
-      return (await done.output(receipt)) as Output<Name>;
+      for (let isFirst = true; ; isFirst = false) {
+        const done = await run(this.#system, caller, given, AbortSignal.any([signal, over.signal]));
+        const receipt = done.changes.length === 0 ? null : await this.#committed(done.changes, isFirst);
+        if (receipt !== "look again") return (await done.output(receipt)) as Output<Name>;
+      }
     } finally {
       over.abort(CALLED_OFF);
+    }
+  }
+
+  /** What a call saw may be old by now: somebody else has opened what it opens. Then it looks once more. */
+  async #committed(changes: readonly Change[], isFirst: boolean): Promise<Receipt | "look again"> {
+    try {
+      return await this.#commit(changes);
+    } catch (error) {
+      if (isFirst && error instanceof Fault && error.code === "exists") return "look again";
+      throw error;
     }
   }
 }

@@ -151,9 +151,10 @@ async function posting(system: System, key: SessionKey, letter: Letter): Promise
   return { id: letter.id, changes: [...opened, { do: "post", to: [key], letter }], output };
 }
 
-/** Who was killed and is written to again goes on where it was. What runs once does not. */
-function revived({ key, kind, state }: Session): readonly Change[] {
-  return state.kind === "ended" && OPENED_BY_MESSAGE.has(kind) ? [{ do: "revive", key }] : [];
+/** Who was killed, or is about to be, and is written to again goes on where it was. What runs once does not. */
+function revived({ key, kind, state, signal }: Session): readonly Change[] {
+  const mayEnd = state.kind === "ended" || signal === "kill";
+  return mayEnd && OPENED_BY_MESSAGE.has(kind) ? [{ do: "revive", key }] : [];
 }
 
 /** Of a letter that was posted before: whoever follows from here sees the turn that took it, if that was lately. */

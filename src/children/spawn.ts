@@ -16,6 +16,7 @@ import { createHash } from "node:crypto";
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
 import type { SubagentPolicy } from "../config/config.ts";
+import { PAGE_ROWS_MAX, REPEAT_LOOKBACK_ENTRIES } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { deadlineId, reportRoute } from "../mail/task.ts";
 import { mainKey, subagentKey, type AgentId, type SessionKey } from "../routing/key.ts";
@@ -77,7 +78,8 @@ export async function spawning(parts: SpawnParts, giver: Giver, what: Spawning):
     const opened = await opening(parts, giver, what, key);
     return { key, created: true, queued: false, changes: [opened, ...givingOf(parts, giver, what, key)] };
   }
-  if (named === null) return { key, created: true, queued: false, changes: [posting(giver, what, key)] }; // asked again
+  const repeated = { key, created: true, queued: false, changes: [posting(giver, what, key)] };
+  if (named === null || (!giver.isAgent && (await hasTask(parts.store, found, giver.id)))) return repeated;
   mustBeResumed(found, what.resumeIfExists);
   if (giver.isAgent) mustBeHeldBy(found, giver.session.settings.tools);
   const { rows } = await parts.store.mail(key, { limit: 1 });
@@ -85,6 +87,22 @@ export async function spawning(parts: SpawnParts, giver: Giver, what: Spawning):
   const isOver = !giver.isAgent || (await isAbove(parts.store, giver.session.key, found));
   const changes = [revived, ...settingsAgain(found, what, isOver), ...givingOf(parts, giver, what, key)];
   return { key, created: false, queued: isAtWork(found, rows), changes };
+}
+
+/** A person asks again, not knowing whether it was heard: the task is the same, and is given once. */
+async function hasTask(
+  store: SpawnParts["store"],
+  { key, transcript }: Session,
+  id: string,
+): Promise<boolean> {
+  const { rows } = await store.mail(key, { limit: PAGE_ROWS_MAX });
+  if (rows.some((mail) => mail.id === id)) return true;
+  let looked = 0;
+  for await (const entry of store.entries(transcript.id, { before: null })) {
+    if (entry.type === "message" && entry.mailId === id) return true;
+    if ((looked += 1) >= REPEAT_LOOKBACK_ENTRIES) break;
+  }
+  return false;
 }
 
 /** C2. Only agents spawn by themselves, over and over. */

@@ -94,9 +94,14 @@ export async function join(
 ): Promise<Joined> {
   const { key } = worker.session;
   const left = new Map(tasks.map((task) => [task.id, task]));
-  const { promise, resolve } = Promise.withResolvers<string>();
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  promise.catch(() => {}); // Told below, if somebody still waits.
   const hear = (heard: Heard): void => {
-    if (heard.mail === null) return heard.signal === "pause" ? resolve("the session is to pause") : undefined;
+    if (heard.mail === null) {
+      if (heard.signal === "pause") resolve("the session is to pause");
+      if (heard.signal === "look") hearWhatCame(parts, worker, hear).catch(reject);
+      return;
+    }
     if (isReport(heard.mail)) left.delete(taskOf(heard.mail));
     if (left.size === 0) resolve("all have reported");
     else if (heard.isUrgent) resolve("a new message came in");

@@ -69,10 +69,15 @@ export class Mailbox {
     this.#ahead = this.#ahead.filter(({ id }) => !ids.has(id));
   }
 
-  /** As the store has it now. */
-  async refreshed(): Promise<readonly Mail[]> {
+  /** What is known here may not be all: the store is asked again. */
+  forget(): void {
     this.#kept = [];
     this.#hasMore = true;
+  }
+
+  /** As the store has it now. */
+  async refreshed(): Promise<readonly Mail[]> {
+    this.forget();
     return await this.waiting();
   }
 

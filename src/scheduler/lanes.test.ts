@@ -50,6 +50,10 @@ class Scripted implements Worker {
     this.changes += 1;
   }
 
+  forwarded(): void {
+    this.changes += 1;
+  }
+
   async leave(): Promise<void> {
     this.hasLeft = true;
   }

@@ -28,6 +28,8 @@ export interface Worker {
   work(): Promise<void>;
   /** A letter was posted to it. */
   arrive(mail: Mail): void;
+  /** It has letters that were another's. */
+  forwarded(): void;
   /** A setting or a signal of it changed. `signal`: the wish that was sent; null: none was. */
   changed(signal: Signal | null): void;
   /** Something is under way that outlasts work(): the session is not to be let go yet. */
@@ -96,6 +98,11 @@ export class Lanes<Of extends Worker> {
       } else if (change.do === "revive") {
         this.#changed(change.key, null);
       }
+    }
+    for (const key of receipt.forwarded) {
+      const lane = this.#lanes.get(key);
+      lane?.worker?.forwarded();
+      this.#wake(lane);
     }
   }
 

@@ -81,6 +81,16 @@ test("an agent's configured budget holds for each of its sessions, and the small
   assert.match(String(await budgetsOf(rows, agents).reserve(rowIn(rows, ROOT), TEN)), /50 tokens/);
 });
 
+test("a first step is taken for one like those before it", async () => {
+  const rows = family({ [ROOT]: { cost: 1, used: 80 } });
+  const root = rowIn(rows, ROOT);
+  rows.set(ROOT, { ...root, tree: { ...(root.tree ?? NO_USAGE), steps: 8 } }); // $0.10 each
+  const budgets = budgetsOf(rows);
+  const tries = [null, null, null, null].map(() => budgets.reserve(rowIn(rows, CHILD), null));
+  const begun = (await Promise.all(tries)).filter((each) => typeof each === "function");
+  assert.equal(begun.length, 2, "$0.80 and $0.90 are below $1");
+});
+
 test("where a parent was deleted, the budget of the root still holds", async () => {
   const rows = family({ [ROOT]: { tokens: 100, used: 100 } });
   rows.delete(CHILD);

@@ -28,6 +28,7 @@ interface Bound {
   readonly tokens: number; // Infinity: no bound
   readonly cost: number;
   readonly used: Spent;
+  readonly usual: Spent; //   of one step
 }
 
 export interface BudgetParts {
@@ -43,8 +44,11 @@ export class Budgets {
     this.#parts = parts;
   }
 
-  /** How to give it back, when what was used is charged; or, in words, which budget has no room. */
-  async reserve(session: Session, estimate: Spent): Promise<(() => void) | string> {
+  /**
+   * How to give it back, when what was used is charged; or, in words, which budget has no room. `estimate` null: nobody knows
+   * what the step will use, so it is taken for one like those before it in the same budget.
+   */
+  async reserve(session: Session, estimate: Spent | null): Promise<(() => void) | string> {
     const bounds = await this.#boundsOf(session);
     for (const { key, tokens, cost, used } of bounds) {
       const reserved = this.#reserved.get(key) ?? NOTHING;
@@ -53,15 +57,15 @@ export class Budgets {
         return `${whose} may use ${tokens} tokens in all, and have`;
       if (used.cost + reserved.cost >= cost) return `${whose} may cost $${cost} in all, and have`;
     }
-    for (const { key } of bounds) this.#add(key, estimate); // G1: nothing was awaited since the look
+    for (const { key, usual } of bounds) this.#add(key, estimate ?? usual, 1); // G1: nothing was awaited since the look
     return () => {
-      for (const { key } of bounds) this.#add(key, { tokens: -estimate.tokens, cost: -estimate.cost });
+      for (const { key, usual } of bounds) this.#add(key, estimate ?? usual, -1);
     };
   }
 
-  #add(key: SessionKey, { tokens, cost }: Spent): void {
+  #add(key: SessionKey, { tokens, cost }: Spent, times: 1 | -1): void {
     const before = this.#reserved.get(key) ?? NOTHING;
-    const sum = { tokens: before.tokens + tokens, cost: before.cost + cost };
+    const sum = { tokens: before.tokens + times * tokens, cost: before.cost + times * cost };
     if (sum.tokens <= 0) this.#reserved.delete(key);
     else this.#reserved.set(key, sum);
   }
@@ -73,7 +77,8 @@ export class Budgets {
       const limits = this.#limitsOf(row);
       if (limits.tokens < Infinity || limits.cost < Infinity) {
         const now: Session = (row === session ? await this.#parts.find(row.key) : row) ?? row;
-        bounds.push({ key: row.key, ...limits, used: spentBy(now.tree ?? now.usage) });
+        const usage = now.tree ?? now.usage;
+        bounds.push({ key: row.key, ...limits, used: spentBy(usage), usual: usualIn(usage) });
       }
       row = await this.#above(row);
     }
@@ -94,6 +99,13 @@ export class Budgets {
       cost: Math.min(own?.cost ?? Infinity, agents?.cost ?? Infinity),
     };
   }
+}
+
+/** At least something: else any number of steps would find room. */
+function usualIn(usage: Usage): Spent {
+  const { tokens, cost } = spentBy(usage);
+  const steps = Math.max(1, usage.steps);
+  return { tokens: Math.max(1, Math.ceil(tokens / steps)), cost: cost / steps };
 }
 
 function spentBy({ input, output, cacheRead, cacheWrite, cost }: Usage): Spent {

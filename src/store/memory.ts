@@ -50,7 +50,8 @@ export class MemoryStore implements S.Store {
     this.#groups += 1;
     if (this.#feed.length > FEED_GROUPS_MAX) this.#feed.shift();
     for (const listener of this.#listeners) listener();
-    return { cursor: feedCursor(this.#epoch, this.#groups), seqs: commit.seqs, posts: commit.posts };
+    const { seqs, posts, forwarded } = commit;
+    return { cursor: feedCursor(this.#epoch, this.#groups), seqs, posts, forwarded: [...forwarded] };
   }
 
   async session(key: SessionKey): Promise<Session | null> {

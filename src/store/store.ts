@@ -97,6 +97,8 @@ export interface Receipt {
   /** The last seq of each session that this commit opened or appended to. */
   readonly seqs: Readonly<Record<string, number>>;
   readonly posts: readonly Posted[];
+  /** Who has letters now that were another's, who ended or was deleted. */
+  readonly forwarded: readonly SessionKey[];
 }
 
 export interface Posted {

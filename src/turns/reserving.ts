@@ -14,10 +14,10 @@ export async function reserved(budgets: Budgets, held: Held): Promise<() => void
   };
 }
 
-/** A conversation grows slowly: the next step will cost about what the last one did. */
-function spentLast(entries: readonly Entry[]): Spent {
+/** A conversation grows slowly: the next step will cost about what the last one did. Null: there was none. */
+function spentLast(entries: readonly Entry[]): Spent | null {
   const last = entries.findLast((entry) => entry.type === "message" && entry.message.role === "assistant");
-  if (last?.type !== "message" || last.message.role !== "assistant") return { tokens: 1, cost: 0 };
+  if (last?.type !== "message" || last.message.role !== "assistant") return null;
   const { input, output, cacheRead, cacheWrite, cost } = last.message.usage;
   return { tokens: 1 + input + output + cacheRead + cacheWrite, cost: cost?.total ?? 0 };
 }

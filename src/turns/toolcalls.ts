@@ -87,7 +87,8 @@ async function settle(parts: CallParts, call: ToolCall, name: string): Promise<v
     const { cpuMs, peakBytes } = result.used ?? { cpuMs: 0, peakBytes: 0 };
     const charge = { toolCalls: skipped === null ? 1 : 0, toolCpuMs: cpuMs, toolPeakBytes: peakBytes };
     throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
-    await writeResult(parts, call, result, charge);
+    const again = tool?.delegates === true ? () => outcomeOf(parts, { call, name, tool }) : null;
+    await writeResult(parts, call, { result, charge, again });
   } finally {
     slot?.giveBack(parts.world.nowMs() - fromMs);
   }
@@ -184,12 +185,18 @@ async function outcomeOf(parts: CallParts, { call, name, tool }: Beginning): Pro
 /** Of a call that began and whose end nobody saw. */
 export const UNKNOWN = "It may or may not have taken effect: check before you repeat it.";
 
+interface Writing {
+  readonly result: Result;
+  readonly charge: Partial<Usage>;
+  /** What it saw may be old by now: somebody else has opened what it opens. Then it looks once more. Null: it does not. */
+  readonly again: (() => Promise<Result>) | null;
+}
+
 /** T2. What the store refuses becomes the result; that the session is not ours any more does not. */
 async function writeResult(
   parts: CallParts,
   call: ToolCall,
-  result: Result,
-  charge: Partial<Usage>,
+  { result, charge, again }: Writing,
 ): Promise<void> {
   const { held } = parts;
   const message = await messageOf(parts, call, result);
@@ -205,6 +212,8 @@ async function writeResult(
   } catch (error) {
     const isTools = error instanceof Fault && changes.length > 0 && REFUSALS.has(error.code);
     if (!isTools) throw error;
+    if (again !== null && error.code === "exists")
+      return await writeResult(parts, call, { result: await again(), charge, again: null });
     await writing(await messageOf(parts, call, refusal(`${call.name} failed: ${wordsOf(error)}`)), []);
   }
 }

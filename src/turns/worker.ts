@@ -38,10 +38,13 @@ export async function beginWork(parts: WorkParts, claim: Claim): Promise<Session
   return row && new SessionWorker(parts, new Held(parts, claim, row));
 }
 
-/** What is heard of while a turn waits: a letter, and whether it is urgent; or that somebody wants the session to pause. */
+/**
+ * What is heard of while a turn waits: a letter, and whether it is urgent; that somebody wants the session to pause; or that
+ * there may be letters which nobody has told of.
+ */
 export type Heard =
   | { readonly mail: Mail; readonly isUrgent: boolean }
-  | { readonly mail: null; readonly signal: Signal };
+  | { readonly mail: null; readonly signal: Signal | "look" };
 
 export class SessionWorker implements Worker {
   readonly #parts: WorkParts;
@@ -145,6 +148,12 @@ export class SessionWorker implements Worker {
     for (const ear of [...this.#ears]) ear({ mail, isUrgent: isUrgent(mail, usual) });
     if (isDeadline(mail) && this.#turn?.has(taskOf(mail))) this.#turn.abort(obeyed(mail));
     else if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
+  }
+
+  forwarded(): void {
+    this.#mailbox.forget();
+    this.#nudge?.();
+    for (const ear of [...this.#ears]) ear({ mail: null, signal: "look" });
   }
 
   /** A kill does not wait for the next step: what runs is ended, with all its processes. */

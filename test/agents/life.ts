@@ -22,7 +22,7 @@ process.stdin.on("end", () => process.exit(3)).resume();
 say({ starting: true });
 
 const PEOPLE = 2;
-const REST_MS_MAX = 30_000;
+const REST_MS_MAX = 90_000;
 
 /** So often a session that was killed between two looks at it is written to again. */
 const TRIES_MAX = 5;

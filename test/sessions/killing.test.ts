@@ -273,3 +273,22 @@ describe("a kill that a restart comes before", () => {
     assert.equal((await reports(stage, MAIN, child)).length, 1);
   });
 });
+
+/** Nobody looks by itself after a while: what happens, happens because somebody was told. */
+class Untended extends RealWorld {
+  override async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    await super.sleep(ms >= 10_000 ? ms * 1_000 : ms, signal);
+  }
+}
+
+test("what waited for a killed session is read at once by who is next above it", async (t) => {
+  const gate = new Gate();
+  const stage = await Stage.open(t, {}, { tools: [gate.tool], world: new Untended() });
+  const middle = spawn([spawn("!say leaf", { name: "leaf" }), THEN, "!call gate"], { name: "middle" });
+  await stage.sessions.ask(MAIN, middle); // it does not wait
+  await gate.reached();
+  await stage.until(async () => (await stage.sessions.status(named("middle"))).waitingLetters === 1);
+  await stage.sessions.kill(named("middle"));
+  await stage.until(async () => (await reports(stage, MAIN, named("middle"))).length === 1);
+  await stage.until(async () => (await reports(stage, MAIN, named("leaf"))).length === 1);
+});

@@ -231,3 +231,30 @@ test("model, thinking and limits that a later task brings hold from then on", as
   assert.match(await give(stage, MAIN, two, wider), /Its answer:\n2$/m);
   assert.equal((await stage.sessions.status(BUDGET)).model, "rehearsal/large");
 });
+
+test("several who open the same new name at once all give it their task, and one of them opens it", async (t) => {
+  const stage = await Stage.open(t);
+  const keys = [MAIN, "agent:main:direct:ada", "agent:main:direct:bob", "agent:main:direct:eve"];
+  const task = spawn("!say y", { name: "k", resumeIfExists: true });
+  await Promise.all(
+    keys.map((key) => stage.sessions.ask(key, `${task}\n!call sessions_yield\n!then\n!results`)),
+  );
+  for (const key of keys) assert.equal((await reportsIn(stage, key)).length, 1, key);
+  assert.equal((await stage.letters("agent:main:thread:k")).length, keys.length);
+});
+
+test("a person who asks again with the same id, not knowing, gives the task once", async (t) => {
+  const stage = await Stage.open(t);
+  for (const more of [{ name: "n" }, { name: "n", resumeIfExists: true, timeoutSeconds: 60 }, {}]) {
+    const id = JSON.stringify(more);
+    const give = () => stage.sessions.spawn("!say x", { id, ...more });
+    const [one, other] = [await give(), await give()];
+    assert.deepEqual([one.sessionKey, one.id], [other.sessionKey, other.id]);
+    await stage.sessions.wait(one.sessionKey, one.id);
+    assert.equal((await give()).id, one.id);
+    const given = (await stage.entries(one.sessionKey)).filter(
+      (entry) => "mailId" in entry && entry.mailId === one.id,
+    );
+    assert.equal(given.length, 1);
+  }
+});

@@ -79,7 +79,6 @@ export async function homes<Tally extends Counted, Reports extends Hearing>(
         outcome.tally,
       );
       campaign.said(`${outcome.tally.kills} kills: ${outcome.problems.length} problems`);
-      if (outcome.problems.length > 0 && process.env["KEEP_HOME"]) (await import("node:fs")).cpSync(home, process.env["KEEP_HOME"], { recursive: true }); // TEMPORARY
       rmSync(home, { recursive: true, force: true });
     }
     return outcome;

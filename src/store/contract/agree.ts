@@ -263,8 +263,8 @@ class Pair {
 /** What a caller hears. Where the feed stands is each store's own. */
 async function outcome(at: Corner, changes: readonly Change[]): Promise<unknown> {
   try {
-    const { seqs, posts } = await at.store.commit(changes);
-    return { seqs, posts };
+    const { seqs, posts, forwarded } = await at.store.commit(changes);
+    return { seqs, posts, forwarded: forwarded.toSorted() };
   } catch (error) {
     if (error instanceof Fault) return error.code;
     throw error;

@@ -171,7 +171,8 @@ function reviveContract(corner: () => Corner): void {
     assert.deepEqual([await at.waiting(key), await at.waiting(parent)], [["2"], []]);
     assert.deepEqual((await at.row(key)).state, RUNNING);
     // One that ends and is revived at once has forwarded its mail all the same.
-    await at.store.commit([ending(key), { do: "revive", key }]);
+    const ended = await at.store.commit([ending(key), { do: "revive", key }]);
+    assert.deepEqual([receipt.forwarded, ended.forwarded], [[], [parent]]);
     assert.deepEqual([await at.waiting(key), await at.waiting(parent)], [[], ["2"]]);
   });
 

@@ -13,6 +13,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Fault, faultFrom, type FaultWords } from "../../base/fault.ts";
+import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import { encodeHeader, stamp } from "../../transcript/codec.ts";
 import { entryId } from "../../transcript/entry.ts";
@@ -74,6 +75,7 @@ export class Group {
   // Of the commit that is being applied.
   #seqs: Record<string, number> = {};
   #posts: Posted[] = [];
+  #forwarded = new Set<SessionKey>();
 
   constructor(parts: { database: DatabaseSync; tables: Tables; rows: Rows; leases: Leases; paths: Paths }) {
     this.#tables = parts.tables;
@@ -151,8 +153,9 @@ export class Group {
   #one(commit: WireCommit): Omit<Receipt, "cursor"> {
     this.#seqs = {};
     this.#posts = [];
+    this.#forwarded = new Set();
     for (const change of commit.changes) this.#change(change, commit.atMs);
-    return { seqs: this.#seqs, posts: this.#posts };
+    return { seqs: this.#seqs, posts: this.#posts, forwarded: [...this.#forwarded] };
   }
 
   #change(change: WireChange, atMs: number): void {
@@ -198,7 +201,10 @@ export class Group {
       for (const ancestor of above(row, (key) => this.#rows.find(key)?.row ?? null))
         this.#keep(chargedAbove(ancestor, change.usage));
     if (change.do === "run" && change.state.kind === "ended")
-      checkRead(change.key, this.#mail.forward(change.key, this.#tables.waiting(change.key)));
+      checkRead(
+        change.key,
+        this.#mail.forward(change.key, this.#tables.waiting(change.key), this.#forwarded),
+      );
   }
 
   #open(change: Wire<"open">, atMs: number): void {
@@ -290,7 +296,7 @@ export class Group {
     const waiting = this.#tables.waiting(row.key);
     checkUntouched(row, change.expect, waiting.length > 0);
     const path = transcriptPath(this.#paths, row.agent, row.transcript.id);
-    this.#mail.forward(row.key, waiting);
+    this.#mail.forward(row.key, waiting, this.#forwarded);
     this.#tables.erase(numbered, atMs);
     this.#rows.drop(row.key);
     this.#undo.push(this.#leases.forget(row.key));

@@ -47,12 +47,13 @@ export class Mailroom {
     }
   }
 
-  /** Letters that `gone` will not read go to their next address. Returns how many have none. */
-  forward(gone: SessionKey, letters: readonly Waiting[]): number {
+  /** Letters that `gone` will not read go to their next address. Returns how many have none; `to` gets who has them now. */
+  forward(gone: SessionKey, letters: readonly Waiting[], to: Set<SessionKey>): number {
     let left = 0;
     for (const letter of letters) {
       const next = forwardTo(letter.others, (key) => (key === gone ? null : this.#stateOf(key)));
       if (next) this.#tables.forward(letter.id, next.to, next.others);
+      if (next) to.add(next.to);
       else left += 1;
     }
     return left;

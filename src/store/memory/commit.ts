@@ -31,6 +31,7 @@ import {
   type Of,
   type RowChange,
 } from "../rules.ts";
+import type { SessionKey } from "../../routing/key.ts";
 import type { Change, Changed, Posted } from "../store.ts";
 import type { Tables, Waiting } from "./tables.ts";
 
@@ -38,6 +39,7 @@ export class Commit {
   readonly told = new Map<string, Changed>();
   readonly seqs: Record<string, number> = {};
   readonly posts: Posted[] = [];
+  readonly forwarded = new Set<SessionKey>();
   /** Blobs that new entries name, and blobs whose session is gone. */
   readonly named: string[] = [];
   readonly orphaned: string[] = [];
@@ -132,6 +134,7 @@ export class Commit {
         continue;
       }
       const { to, others } = next;
+      this.forwarded.add(to);
       this.#put(this.#tables.waiting, letter.row.id, { ...letter, others, row: { ...letter.row, to } });
     }
     return left;
