@@ -18,9 +18,9 @@ export const VARIANTS = {
   /** Letters are taken in one commit, and written down in the next. */
   "mail-taken-before-written": [
     {
-      file: "src/turns/turn.ts",
-      from: "    await this.#held.commit({\n      take: ids,\n",
-      to: "    await this.#held.commit({ take: ids });\n    await this.#held.commit({\n",
+      file: "src/turns/askers.ts",
+      from: "    await held.commit({\n      take: ids,\n",
+      to: "    await held.commit({ take: ids });\n    await held.commit({\n",
     },
   ],
   /** A child's turn has ended, and then whoever gave the task is told. */

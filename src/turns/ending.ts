@@ -14,6 +14,7 @@ import type { Place, TurnParts } from "./parts.ts";
 import type { Replies } from "./replies.ts";
 import { addresses, lastWords, reportContent, reportLetter } from "./reports.ts";
 import { tasksLeft } from "./tasks.ts";
+import type { Rest } from "./stop.ts";
 import type { TurnEnded, TurnOutcome } from "./where.ts";
 
 /** How a turn ended, and what was said last. */
@@ -146,6 +147,35 @@ export async function killingBelow(store: Pick<Store, "sessions">, key: SessionK
     cursor = page.next;
   }
   return changes;
+}
+
+/** What is written of a turn that stays open, for whoever goes on with it; null: nothing, it rests already. */
+export function leftOpen(
+  stop: Rest,
+  {
+    turn,
+    state,
+    nowMs: sinceMs,
+  }: { readonly turn: string; readonly state: RunState; readonly nowMs: number },
+): Pick<Writing, "entries" | "state"> | null {
+  switch (stop.kind) {
+    case "paused":
+      return { state: { kind: "paused", sinceMs } };
+    case "yielded":
+      return state.kind === "waiting" ? null : { state: { kind: "waiting", sinceMs, for: "children" } };
+    case "leaving":
+      // Whoever goes on with it sees that it was left in order, and not by a crash.
+      return { entries: [{ type: "custom", customType: "sessiond/turn-left", data: { turn } }] };
+  }
+}
+
+/**
+ * Why a turn failed that threw: the configuration names a model that is not there, or a prompt that cannot be read; or it is a
+ * bug of ours. Null: the store refused something else, about whose session this is, or about the disk. The lane sees to that.
+ */
+export function reasonOf(error: unknown): string | null {
+  if (!(error instanceof Fault)) return `a bug of sessiond: ${String(error)}`;
+  return error.code === "bad_input" ? error.message : null;
 }
 
 /** A session that is killed ends, and so does one that runs once; every other waits for the next message. */

@@ -14,6 +14,13 @@ export type Stop =
   | { readonly kind: "paused"; readonly why: string } //       it goes on when that is taken back
   | { readonly kind: "leaving"; readonly why: string }; //     this process lets go of it: whoever has it next goes on
 
+/** The turn stays open. */
+export type Rest = Extract<Stop, { readonly kind: "paused" | "yielded" | "leaving" }>;
+
+export function isRest(stop: Stop): stop is Rest {
+  return stop.kind === "paused" || stop.kind === "yielded" || stop.kind === "leaving";
+}
+
 /** Thrown where a stop is noticed, so that straight-line code stays straight. */
 export class Stopped extends Error {
   readonly stop: Stop;

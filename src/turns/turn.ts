@@ -19,9 +19,9 @@ import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { entering, isUrgent } from "../mail/batch.ts";
-import type { Class, Mail } from "../mail/letter.ts";
+import type { Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
-import { isAbort, isDeadline, isOrder, taskOf } from "../mail/task.ts";
+import { isAbort, isDeadline, taskOf } from "../mail/task.ts";
 import { highest } from "../mail/urgency.ts";
 import type { Answer } from "../models/model.ts";
 import type { Held } from "../sessions/held.ts";
@@ -29,16 +29,16 @@ import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
+import { Askers } from "./askers.ts";
 import { Doing } from "./doing.ts";
-import { endTurn, failureWords, type Ending } from "./ending.ts";
+import { endTurn, failureWords, leftOpen, reasonOf, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
-import { answeredTo, entriesOf, rerouting } from "./letters.ts";
 import type { Place, TurnParts } from "./parts.ts";
-import { Replies, resultTold, stepTold, wordsOf } from "./replies.ts";
+import { resultTold, stepTold, wordsOf } from "./replies.ts";
 import { reserved } from "./reserving.ts";
 import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
-import { Stopped, Stops, obeyed, type Stop } from "./stop.ts";
+import { isRest, obeyed, Stopped, Stops, type Stop } from "./stop.ts";
 import { restsOn } from "./tasks.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
@@ -60,9 +60,7 @@ export class Turn {
   /** For the whole turn too. */
   readonly #tools: Promise<readonly Tool[]>;
   readonly #id: string;
-  readonly #replies: Replies;
-  readonly #letters: string[];
-  #class: Class;
+  readonly #askers: Askers;
   #steps: number;
   #isResumed = false;
   #settle = (): void => {}; // what the step reserved of budgets
@@ -85,13 +83,11 @@ export class Turn {
     this.#persona = parts.prompts.of(place.persona, held.row.parent !== null ? "subagent" : "session");
     this.#persona.catch(() => {}); // Whoever asks the model hears of it.
     this.#id = open?.turn ?? parts.world.newId();
-    this.#class = open?.class ?? "background";
     this.#steps = open?.steps ?? 0;
-    this.#letters = [...(open?.letters ?? [])];
     this.#left = open?.unsettled ?? null;
     const doors = { policy: parts.session.sendPolicy, channels: parts.channels };
-    this.#replies = new Replies(held, doors, { turn: this.#id, class: () => this.#class });
-    this.#replies.add(open?.routes ?? []);
+    const asking = { world: parts.world, doors, putBlob: this.#putBlob };
+    this.#askers = new Askers(asking, place, this.#id, open);
   }
 
   /** At once: what runs is given up. */
@@ -106,7 +102,7 @@ export class Turn {
 
   /** There is something to be delivered. */
   get hasSent(): boolean {
-    return this.#replies.hasSent;
+    return this.#askers.replies.hasSent;
   }
 
   /** In words, for people. */
@@ -116,21 +112,23 @@ export class Turn {
 
   /** It has taken this letter, or is about to. */
   has(mailId: string): boolean {
-    return this.#letters.includes(mailId);
+    return this.#askers.letters.includes(mailId);
   }
 
   /** From letters to the end. */
   async run(letters: readonly Mail[]): Promise<void> {
-    this.#class = highest(letters);
-    const data: TurnStarted = { turn: this.#id, class: this.#class };
-    await this.#take(letters, [{ type: "custom", customType: "sessiond/turn-started", data }]);
+    await this.#take(letters, [this.#started(letters)]);
     await this.#toTheEnd();
+  }
+
+  #started(letters: readonly Mail[]): Body {
+    const data: TurnStarted = { turn: this.#id, class: highest(letters) };
+    return { type: "custom", customType: "sessiond/turn-started", data };
   }
 
   /** Its time was up before it began: it is written down, and that is all. */
   async expire(letter: Mail, deadline: Mail): Promise<void> {
-    const data: TurnStarted = { turn: this.#id, class: letter.class };
-    await this.#take([letter], [{ type: "custom", customType: "sessiond/turn-started", data }]);
+    await this.#take([letter], [this.#started([letter])]);
     await this.#stopped(obeyed(deadline));
   }
 
@@ -171,10 +169,8 @@ export class Turn {
       while (!(await this.#step()));
     } catch (error) {
       if (error instanceof Stopped) return await this.#stopped(error.stop);
-      // The configuration names a model that is not there, or a prompt that cannot be read; or it is a bug of ours. What
-      // the store refuses otherwise is about whose session this is, or about the disk: the lane sees to that.
-      if (error instanceof Fault && error.code !== "bad_input") throw error;
-      const reason = error instanceof Fault ? error.message : `a bug of sessiond: ${String(error)}`;
+      const reason = reasonOf(error);
+      if (reason === null) throw error;
       if (!(error instanceof Fault))
         this.#parts.log.error({ key: this.#held.key, err: error }, "a turn failed");
       await this.#fail("failed", reason);
@@ -233,21 +229,7 @@ export class Turn {
 
   /** U1. */
   async #take(letters: readonly Mail[], notes: readonly Body[]): Promise<void> {
-    const { row } = this.#held;
-    const ids = letters.map(({ id }) => id);
-    this.#letters.push(...ids);
-    this.#class = highest([{ class: this.#class }, ...letters]);
-    const routed = answeredTo(row, letters);
-    const written = routed.filter((mail) => !isOrder(mail));
-    const said = await entriesOf(written, this.#parts.world.nowMs(), this.#putBlob);
-    this.#replies.add(routed.flatMap(({ replyTo }) => replyTo ?? []));
-    await this.#held.commit({
-      take: ids,
-      entries: [...notes, ...said],
-      ...rerouting(row, letters),
-      state: this.#running(),
-    });
-    this.#mailbox.remove(ids);
+    await this.#askers.take(letters, notes, this.#running());
   }
 
   async #ask(): Promise<Asked> {
@@ -260,7 +242,7 @@ export class Turn {
       tools: this.#tools,
       turn: this.#id,
       step: this.#steps + 1,
-      class: () => this.#urgency(),
+      class: () => this.#askers.urgency,
       signal: this.#stops.either,
     };
     const asked = await askModel(this.#parts, step, this.#now.speaking);
@@ -281,7 +263,10 @@ export class Turn {
       await this.#end({ outcome: "done", reason: null, entries, charge, words: wordsOf(content) });
       return true;
     }
-    const told = this.#replies.meanwhile(`step-${this.#steps}`, stepTold(this.#inForce().verbose, content));
+    const told = this.#askers.replies.meanwhile(
+      `step-${this.#steps}`,
+      stepTold(this.#inForce().verbose, content),
+    );
     await this.#held.commit({ entries, charge, others: told, state: this.#running() });
     const { lastSeq } = this.#held.row.transcript;
     this.#settle();
@@ -301,7 +286,7 @@ export class Turn {
       world: this.#parts.world,
       held: this.#held,
       agent: this.#agent,
-      class: () => this.#urgency(),
+      class: () => this.#askers.urgency,
       processSlots: this.#parts.processSlots,
       tools: await this.#tools, // They are there: a model was shown them, or they were waited for.
       putBlob: this.#putBlob,
@@ -310,7 +295,7 @@ export class Turn {
       leaving: this.#stops.leaving,
       isSteered: () => this.#mailbox.known.some((mail) => isUrgent(mail, this.#inForce().queueMode)),
       told: (result) =>
-        this.#replies.meanwhile(
+        this.#askers.replies.meanwhile(
           `result-${seq}-${result.toolCallId}`,
           resultTold(this.#inForce().verbose, result),
         ),
@@ -320,17 +305,10 @@ export class Turn {
   /** U4. */
   async #stopped(stop: Stop): Promise<void> {
     const nowMs = this.#parts.world.nowMs();
-    const charge = { wallMs: nowMs - this.#fromMs };
-    if (stop.kind === "paused")
-      return await this.#held.commit({ charge, state: { kind: "paused", sinceMs: nowMs } });
-    if (stop.kind === "yielded") {
-      if (this.#held.row.state.kind === "waiting") return; // Nobody has reported since.
-      return await this.#held.commit({ charge, state: { kind: "waiting", sinceMs: nowMs, for: "children" } });
-    }
-    if (stop.kind === "leaving") {
-      // Whoever goes on with it sees that it was left in order, and not by a crash.
-      const left: Body = { type: "custom", customType: "sessiond/turn-left", data: { turn: this.#id } };
-      return await this.#held.commit({ entries: [left], charge });
+    if (isRest(stop)) {
+      const open = leftOpen(stop, { turn: this.#id, state: this.#held.row.state, nowMs });
+      if (open !== null) await this.#held.commit({ ...open, charge: { wallMs: nowMs - this.#fromMs } });
+      return;
     }
     // What it had said is kept, marked as not finished: people saw it, and the model should know.
     const { voice, text } = this.#now.said ?? { voice: null, text: "" };
@@ -354,8 +332,8 @@ export class Turn {
       {
         turn: this.#id,
         steps: this.#steps,
-        class: this.#class,
-        replies: this.#replies,
+        class: this.#askers.class,
+        replies: this.#askers.replies,
         takeRest: async () => await this.#take(await this.#mailbox.refreshed(), []),
       },
       {
@@ -366,12 +344,12 @@ export class Turn {
     );
     const { outcome, reason } = ending;
     const { lastSeq: seq } = this.#held.row.transcript;
-    this.#parts.answers.tell(this.#letters, { outcome, reason, text: outcome === "done" ? said : "", seq });
-  }
-
-  /** Who has written, and who writes now, waits for this turn. */
-  #urgency(): Class {
-    return highest([{ class: this.#class }, ...this.#mailbox.known]);
+    this.#parts.answers.tell(this.#askers.letters, {
+      outcome,
+      reason,
+      text: outcome === "done" ? said : "",
+      seq,
+    });
   }
 
   #running(): RunState {

@@ -52,9 +52,9 @@ export const VARIANTS = {
   /** A child that is gone on with after a crash has forgotten who gave it its task. */
   "giver-forgotten": [
     {
-      file: "src/turns/turn.ts",
-      from: "this.#replies.add(open?.routes ?? []);",
-      to: 'this.#replies.add((open?.routes ?? []).filter(({ channel }) => channel !== "report"));',
+      file: "src/turns/askers.ts",
+      from: "this.replies.add(open?.routes ?? []);",
+      to: 'this.replies.add((open?.routes ?? []).filter(({ channel }) => channel !== "report"));',
     },
   ],
   /** Whoever is killed has ended, and then its children are killed. */

@@ -36,17 +36,17 @@ export const VARIANTS = {
   /** Letters are taken in one commit, and written down in the next. */
   "mail-taken-apart": [
     {
-      file: "src/turns/turn.ts",
-      from: "    await this.#held.commit({\n      take: ids,\n",
-      to: `    await this.#held.commit({ take: ids });\n    ${HALF}\n    await this.#held.commit({\n`,
+      file: "src/turns/askers.ts",
+      from: "    await held.commit({\n      take: ids,\n",
+      to: `    await held.commit({ take: ids });\n    ${HALF}\n    await held.commit({\n`,
     },
   ],
   /** The turn has ended, and then its answer is sent. */
   "answer-apart": [
     {
-      file: "src/turns/turn.ts",
-      from: "      await this.#held.commit(ending(new Map()));\n",
-      to: `      const { others, ...first } = ending(new Map());\n      await this.#held.commit(first);\n      ${HALF}\n      await this.#held.commit({ others });\n`,
+      file: "src/turns/ending.ts",
+      from: "      await held.commit({ ...writing, take, others });\n",
+      to: `      await held.commit({ ...writing, take });\n      ${HALF}\n      await held.commit({ others });\n`,
     },
   ],
 } as const satisfies Record<string, readonly Edit[]>;

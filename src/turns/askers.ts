@@ -1,0 +1,71 @@
+// Who has written into a turn: their letters, how urgent the most urgent of them is, and where each is answered.
+
+import type { World } from "../base/world.ts";
+import type { Class, Mail } from "../mail/letter.ts";
+import { isOrder } from "../mail/task.ts";
+import { highest } from "../mail/urgency.ts";
+import type { RunState } from "../sessions/session.ts";
+import type { Body } from "../transcript/entry.ts";
+import type { PutBlob } from "../transcript/spill.ts";
+import { answeredTo, entriesOf, rerouting } from "./letters.ts";
+import type { Place } from "./parts.ts";
+import { Replies, type Doors } from "./replies.ts";
+import type { OpenTurn } from "./where.ts";
+
+export interface AskerParts {
+  readonly world: World;
+  readonly doors: Doors;
+  readonly putBlob: PutBlob;
+}
+
+export class Askers {
+  readonly replies: Replies;
+  readonly #parts: AskerParts;
+  readonly #place: Place;
+  readonly #letters: string[];
+  #class: Class;
+
+  /** `open`: the turn that is gone on with; null: a new one. */
+  constructor(parts: AskerParts, place: Place, turn: string, open: OpenTurn | null) {
+    this.#parts = parts;
+    this.#place = place;
+    this.#class = open?.class ?? "background";
+    this.#letters = [...(open?.letters ?? [])];
+    this.replies = new Replies(place.held, parts.doors, { turn, class: () => this.#class });
+    this.replies.add(open?.routes ?? []);
+  }
+
+  /** The ids of what they wrote. */
+  get letters(): readonly string[] {
+    return this.#letters;
+  }
+
+  get class(): Class {
+    return this.#class;
+  }
+
+  /** Who has written, and who writes now, waits for this turn. */
+  get urgency(): Class {
+    return highest([{ class: this.#class }, ...this.#place.mailbox.known]);
+  }
+
+  /** Taking letters and writing them into the transcript are one commit. */
+  async take(letters: readonly Mail[], notes: readonly Body[], state: RunState): Promise<void> {
+    const { held, mailbox } = this.#place;
+    const { row } = held;
+    const ids = letters.map(({ id }) => id);
+    this.#letters.push(...ids);
+    this.#class = highest([{ class: this.#class }, ...letters]);
+    const routed = answeredTo(row, letters);
+    const written = routed.filter((mail) => !isOrder(mail));
+    const said = await entriesOf(written, this.#parts.world.nowMs(), this.#parts.putBlob);
+    this.replies.add(routed.flatMap(({ replyTo }) => replyTo ?? []));
+    await held.commit({
+      take: ids,
+      entries: [...notes, ...said],
+      ...rerouting(row, letters),
+      state,
+    });
+    mailbox.remove(ids);
+  }
+}
