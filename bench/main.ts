@@ -10,6 +10,7 @@ import { children } from "./children.ts";
 import { eventLoop } from "./event-loop.ts";
 import { Filled } from "./fill.ts";
 import { history } from "./history.ts";
+import { kill } from "./kill.ts";
 import { lists } from "./lists.ts";
 import { manyWriters } from "./many-writers.ts";
 import { ratioOf, type Figure } from "./measure.ts";
@@ -37,6 +38,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   turns,
   sharing,
   children,
+  kill,
 };
 
 const { values } = parseArgs({

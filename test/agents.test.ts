@@ -20,8 +20,8 @@ describe("the campaign of sub-agents", () => {
     assert.ok(tally.marks > 0, "tools left marks");
   });
 
-  test("catches a child that forgets after a crash who gave it its task", async () => {
-    const campaign = { kills: 40, seed: 1, variant: "giver-forgotten", killsPerHome: 4, said } as const;
+  test("catches a child that has its task before its parent knows of it", async () => {
+    const campaign = { kills: 40, seed: 1, variant: "spawn-apart", killsPerHome: 4, said } as const;
     assert.notDeepEqual((await agents(campaign)).problems, []);
   });
 

@@ -9,7 +9,8 @@ import {
   LETTERS_COUNTED_MAX,
 } from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
-import type { AgentId } from "../routing/key.ts";
+import { waitedForBy } from "../children/waiting.ts";
+import type { AgentId, SessionKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
@@ -74,7 +75,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     ...rowOf(system, session),
     time: iso(nowMs),
     localTime: new Date(nowMs).toLocaleString("en-GB", { dateStyle: "full", timeStyle: "long" }),
-    why: whyOf(system, session, mail.rows.length),
+    why: whyOf(system, session, mail.rows.length, await waitedForBy(system, session.key)),
     modelFrom: now?.modelFrom ?? "agent",
     fallback,
     lastTurn,
@@ -100,7 +101,13 @@ function mayRunPrograms(system: System, session: Session): boolean {
   return policy !== undefined && policy.exec && isAllowed("exec", policy);
 }
 
-export function whyOf(system: System, { key, state, signal }: Session, letters: number): string {
+/** `children`: for whom it waits, if that was looked up. */
+export function whyOf(
+  system: System,
+  { key, state, signal }: Session,
+  letters: number,
+  children: readonly SessionKey[] = [],
+): string {
   const waits = system.slots.why(key);
   if (waits !== null) return waits;
   const program = system.processSlots.why(key);
@@ -108,13 +115,14 @@ export function whyOf(system: System, { key, state, signal }: Session, letters: 
   switch (state.kind) {
     case "running": {
       const doing = system.lanes.worker(key)?.doing;
-      const now = doing ? `: ${brief(doing, DOING_CHARS_MAX)}` : "";
+      const now = doing ? `: ${brief(doing, DOING_CHARS_MAX)}${named(children)}` : "";
       return `step ${state.step} of a turn since ${iso(state.sinceMs)}${now}${signal === "pause" ? "; pauses after it" : ""}`;
     }
     case "paused":
       return `paused since ${iso(state.sinceMs)}; \`cont\` goes on`;
     case "waiting":
-      return `waits for ${state.for === "children" ? "its children" : "a person"} since ${iso(state.sinceMs)}`;
+      if (state.for === "person") return `waits for a person since ${iso(state.sinceMs)}`;
+      return `waits for its children since ${iso(state.sinceMs)}${named(children)}`;
     case "ended":
       return `ended (${state.outcome})${state.reason === null ? "" : `: ${state.reason}`}`;
     case "queued":
@@ -123,6 +131,15 @@ export function whyOf(system: System, { key, state, signal }: Session, letters: 
       return letters === 0 ? "nothing to do" : `${letters} letters wait`;
   }
 }
+
+/** Some of them: there may be hundreds. */
+function named(children: readonly SessionKey[]): string {
+  if (children.length === 0) return "";
+  const more = children.length > NAMED_MAX ? ` and ${children.length - NAMED_MAX} more` : "";
+  return `: ${children.slice(0, NAMED_MAX).join(", ")}${more}`;
+}
+
+const NAMED_MAX = 5;
 
 /** Characters of what a turn does now. */
 const DOING_CHARS_MAX = 300;

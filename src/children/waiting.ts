@@ -72,7 +72,11 @@ export async function mustNotCircle(
   }
 }
 
-async function waitedForBy({ store, lanes }: WaitParts, key: SessionKey): Promise<readonly SessionKey[]> {
+/** The children that a session waits for now, in its turn or resting. */
+export async function waitedForBy(
+  { store, lanes }: Pick<WaitParts, "store" | "lanes">,
+  key: SessionKey,
+): Promise<readonly SessionKey[]> {
   const now = lanes.worker(key)?.waitsFor ?? [];
   const row = await store.session(key);
   if (now.length > 0 || row === null || row.state.kind === "idle" || row.state.kind === "ended") return now;

@@ -5,8 +5,9 @@ import { TURN_LETTERS_MAX } from "../limits.ts";
 import { DEFAULT_AGENT, mainKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
 import { letterOf } from "../store/contract/corner.ts";
-import { modeOf, nextTurn, entering } from "./batch.ts";
+import { entering, isUrgent, modeOf, nextTurn } from "./batch.ts";
 import type { Mail, Mode } from "./letter.ts";
+import { reportId } from "./task.ts";
 
 const MAIN = mainKey(DEFAULT_AGENT);
 const PERSON: Provenance = { kind: "external_user", channel: "test", peer: "somebody" };
@@ -72,6 +73,19 @@ test("only letters that steer or interrupt enter a turn, the oldest of them", ()
   assert.deepEqual(ids(entering(letters("f1 c2"), null)), []);
   const many = Array.from({ length: TURN_LETTERS_MAX + 5 }, (_, n) => mail(`s${n}`, "steer"));
   assert.deepEqual(entering(many, null), many.slice(0, TURN_LETTERS_MAX));
+});
+
+test("reports enter a turn with what is urgent, begin one together, and skip nothing", () => {
+  const report = (n: number): Mail => mail(reportId(`task ${n}`), "followup");
+  const waiting = [report(1), mail("f1", "followup"), report(2), mail("s1", "steer"), mail("c1", "collect")];
+  const [first, , second, urgent] = waiting;
+  assert.deepEqual(entering(waiting, null), [first, second, urgent]);
+  assert.deepEqual(nextTurn(waiting, at(0)), { letters: [first, second, urgent] });
+  assert.deepEqual(nextTurn([mail("f1", "followup"), report(1)], at(0)), {
+    letters: [mail("f1", "followup")],
+  });
+  for (const usual of ["steer", "interrupt", "collect", "followup", null] as const)
+    assert.equal(isUrgent(report(1), usual), false);
 });
 
 const anyMail = fc.record({

@@ -22,7 +22,9 @@ process.stdin.on("end", () => process.exit(3)).resume();
 say({ starting: true });
 
 const PEOPLE = 2;
-const REST_MS_MAX = 90_000;
+
+/** So long nothing has happened, and something is left to do: then it never comes to rest. */
+const STUCK_MS = 20_000;
 
 /** So often a session that was killed between two looks at it is written to again. */
 const TRIES_MAX = 5;
@@ -86,9 +88,12 @@ async function meddle(): Promise<void> {
   const living = (await rowsOf()).filter(({ state }) => state !== "ended");
   const working = living.filter(({ parent, state }) => parent !== null && state !== "idle");
   const { sessionKey: key } = pick(dice, working.length > 0 && dice.random() < 0.8 ? working : living);
+  const parents = working.filter(({ state }) => state === "waiting"); // these have children that work
   const rolled = dice.random();
   try {
-    if (rolled < 0.25) say({ killed: (await sessions.kill(key)).killed });
+    if (rolled < 0.1) say({ killed: (await sessions.kill(key)).killed });
+    else if (rolled < 0.25 && parents.length > 0)
+      say({ killed: (await sessions.kill(pick(dice, parents).sessionKey)).killed });
     else if (rolled < 0.4) await sessions.steer(key, '!call mark {"ms":3}\n!then\n!say steered');
     else if (rolled < 0.55) await sessions.stop(key);
     else if (rolled < 0.85) await sessions.cont(key);
@@ -134,10 +139,12 @@ async function isQuiet(): Promise<boolean> {
 async function rest(): Promise<void> {
   for (const { sessionKey, state } of await rowsOf())
     if (state !== "ended") await unlessGone(sessions.cont(sessionKey));
-  const until = Date.now() + REST_MS_MAX;
+  let [before, sinceMs] = ["", Date.now()];
   for (let quiet = 0; quiet < 3;) {
     quiet = (await isQuiet()) ? quiet + 1 : 0;
-    if (Date.now() > until) return say({ wrong: `it does not come to rest within ${REST_MS_MAX} ms` });
+    const now = JSON.stringify((await rowsOf()).map(({ sessionKey, entries }) => [sessionKey, entries]));
+    if (now !== before) [before, sinceMs] = [now, Date.now()];
+    if (Date.now() - sinceMs > STUCK_MS) return say({ wrong: "it does not come to rest" });
     await sleep(50);
   }
 }

@@ -5,6 +5,9 @@ import { editedSource, type Edit } from "../crash/variants.ts";
 /** So long a broken commit stays half done, so that some kill falls into it. */
 const HALF = "await new Promise((wake) => setTimeout(wake, 8));";
 
+/** The same for what seldom happens. */
+const LONG = "await new Promise((wake) => setTimeout(wake, 60));";
+
 export const VARIANTS = {
   /** The child has ended, and then its end is reported. */
   "report-apart": [
@@ -45,7 +48,7 @@ export const VARIANTS = {
         "    await writing(message, []);\n" +
         "    if (changes.length > 0) {\n" +
         `      ${HALF}\n` +
-        "      await held.commit({ others: changes });\n" +
+        "      await held.commit({ others: changes }).catch(() => {});\n" +
         "    }\n",
     },
   ],
@@ -69,8 +72,8 @@ export const VARIANTS = {
       from: "      mailbox.remove(take);\n",
       to:
         "      mailbox.remove(take);\n" +
-        `      if (below.length > 0) ${HALF}\n` +
-        "      await held.commit({ others: below });\n",
+        `      if (below.length > 0) ${LONG}\n` +
+        "      await held.commit({ others: below }).catch(() => {});\n",
     },
     {
       // A person's kill names all below it too; so that it counts who hands it on, it names one.

@@ -13,7 +13,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Math.floor(performance.timeOrigin) % 100_000) },
     variant: { type: "string" },
     json: { type: "boolean", default: false },
-    home: { type: "string", default: "20" }, // with --agents: kills of a home, before it is judged
+    home: { type: "string", default: "10" }, // with --agents: kills of a home, before it is judged
   },
 });
 
