@@ -202,3 +202,13 @@ test("an urgent letter that nobody takes is taken in its place", async () => {
   assert.equal(seen.size, MAILBOX_KEPT_LETTERS + 51);
   assert.deepEqual([...store.taken].sort(), [...store.all].sort());
 });
+
+test("a letter that came while the store was read is found, also when one before it stays", async () => {
+  const store = new Posted();
+  const reading = store.mailbox.waiting();
+  store.postAndTell(); // The page that is being read has it.
+  await reading;
+  store.postAndTell(); // A turn waits for this one, and the other is for a later turn.
+  const found = (await store.mailbox.waiting()).map(({ id }) => id);
+  assert.deepEqual(found, ["ext:1", "ext:2"]);
+});

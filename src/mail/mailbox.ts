@@ -16,6 +16,8 @@ export class Mailbox {
   #ahead: Mail[] = []; // urgent ones behind a gap
   /** False: what is kept here is all there is. True: the store may have more, also when nothing is kept. */
   #hasMore = true;
+  /** True: what the store has more is not kept because there is no room. */
+  #isCut = false;
   #reading = false;
 
   constructor(read: ReadMail) {
@@ -34,18 +36,21 @@ export class Mailbox {
       return;
     }
     this.#hasMore = true;
+    this.#isCut ||= !this.#reading && !hasRoom(this.#kept, mail);
     if (isUrgent && hasRoom(this.#ahead, mail)) this.#ahead.push(mail);
   }
 
   /** What waits, or the oldest part of it and what is urgent. Empty: nothing does. */
   async waiting(): Promise<readonly Mail[]> {
-    while (this.#kept.length === 0 && this.#hasMore) {
+    // What is kept may stay for long, while a turn waits for a letter that came just now: so what has room is read too.
+    while (this.#hasMore && (this.#kept.length === 0 || !this.#isCut)) {
       this.#reading = true;
       this.#hasMore = false;
       try {
         const page = await this.#read(MAILBOX_KEPT_LETTERS);
         this.#keep(page.rows);
-        if (page.next !== null || this.#kept.length < page.rows.length) this.#hasMore = true;
+        this.#isCut = page.next !== null || this.#kept.length < page.rows.length;
+        if (this.#isCut) this.#hasMore = true;
         if (page.rows.length > 0) break;
       } catch (error) {
         this.#hasMore = true;
