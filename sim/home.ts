@@ -127,7 +127,11 @@ function taskIn(
     readonly created?: boolean;
   };
   if (told.created === undefined) return null;
-  return { id: told.id, to: told.sessionKey, isTold: typeof details === "object" && details !== null };
+  return {
+    id: told.id,
+    to: told.sessionKey,
+    isTold: (details as Partial<Spawned> | undefined)?.spawned?.isTold === true,
+  };
 }
 
 /** The world of whichever life there is now: the tables have no other clock. */
@@ -153,4 +157,9 @@ class Clock implements World {
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     return this.current.sleep(ms, signal);
   }
+}
+
+/** What the result of a spawn keeps. */
+interface Spawned {
+  readonly spawned: { readonly isTold: boolean };
 }

@@ -10,17 +10,31 @@ import { run } from "./run.ts";
 import type { Tally } from "./tally.ts";
 import { brokenRun, VARIANTS, type Variant } from "./variants.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "100" },
-    from: { type: "string", default: "1" },
-    seed: { type: "string" },
-    deeds: { type: "string" },
-    deaths: { type: "string" },
-    trace: { type: "boolean", default: false },
-    variant: { type: "string" },
-  },
-});
+const USAGE =
+  "usage: npm run sim -- [--seeds N] [--from S] [--variant NAME]\n" +
+  "       npm run sim -- --seed S [--deeds 1,4|none] [--deaths 0|none] [--trace] [--variant NAME]\n";
+
+/** Whatever is wrong with what was typed is answered with what can be. */
+function argued() {
+  try {
+    return parseArgs({
+      options: {
+        seeds: { type: "string", default: "100" },
+        from: { type: "string", default: "1" },
+        seed: { type: "string" },
+        deeds: { type: "string" },
+        deaths: { type: "string" },
+        trace: { type: "boolean", default: false },
+        variant: { type: "string" },
+      },
+    });
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    process.exit(64);
+  }
+}
+
+const { values } = argued();
 
 const WORDS: Readonly<Record<Exclude<keyof Tally, "grants">, string>> = {
   lives: "lives",

@@ -17,6 +17,7 @@ import { Catalog } from "./models/catalog.ts";
 import type { Model } from "./models/model.ts";
 import { providers } from "./models/providers.ts";
 import { rehearsals } from "./models/rehearsal.ts";
+import { parseAgent } from "./routing/key.ts";
 import { Processes } from "./sandbox/processes.ts";
 import { folderWithin } from "./sandbox/within.ts";
 import { LocalStore } from "./store/local/local.ts";
@@ -52,9 +53,13 @@ export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<
   const models = [...rehearsals(world), ...(parts.models ?? [])];
   const sources = providers(world, config.models.providers);
   const catalog = placed("models.aliases", () => new Catalog(models, sources, config.models.aliases));
-  for (const { id, model, failover } of config.agents.values()) {
+  for (const { id, model, failover, subagents } of config.agents.values()) {
     placed(`agents.${id}.model`, () => catalog.find(model));
     for (const each of failover) placed(`agents.${id}.failover`, () => catalog.find(each));
+    if (subagents.model !== null)
+      placed(`agents.${id}.subagents.model`, () => catalog.find(subagents.model ?? ""));
+    for (const each of subagents.agents)
+      placed(`agents.${id}.subagents.agents`, () => mustBeAgent(config, each));
   }
   await checkWorkspaces(config, log);
   const channels = new Map(Object.entries(parts.channels ?? {}));
@@ -84,6 +89,14 @@ function outside({ config, world, log }: Pick<Wiring, "config" | "world" | "log"
     exec: execTools({ processes, world, folderOf }),
     ours: workspaceTools(world, processes),
   };
+}
+
+function mustBeAgent({ agents }: Config, id: string): void {
+  if (!agents.has(parseAgent(id)))
+    throw new Fault(
+      "bad_input",
+      `there is no agent ${JSON.stringify(id)}; there are: ${[...agents.keys()].join(", ")}`,
+    );
 }
 
 /** What is refused here was named in that place of the configuration. */

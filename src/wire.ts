@@ -14,6 +14,7 @@ import type { System } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
 import { opening } from "./calls/send.ts";
 import { deadlineDue } from "./children/deadline.ts";
+import { isCircle } from "./children/waiting.ts";
 import type { Agent, Config } from "./config/config.ts";
 import { secretsIn } from "./config/outside.ts";
 import type { Prompts } from "./config/prompt.ts";
@@ -26,7 +27,7 @@ import type { Processes } from "./sandbox/processes.ts";
 import { Lanes } from "./scheduler/lanes.ts";
 import { Slots } from "./scheduler/slots.ts";
 import { Budgets } from "./sessions/budget.ts";
-import type { Change, Claim, Receipt, Store } from "./store/store.ts";
+import type { Change, Receipt, Store } from "./store/store.ts";
 import { Clock } from "./timers/clock.ts";
 import type { McpServers } from "./tools/mcp/tools.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -96,6 +97,7 @@ export function wire(wiring: Wiring): Wired {
     prompts,
     session: config.session,
     agents,
+    isCircle: (key, others) => isCircle({ store, lanes }, key, others),
     suspects: new Suspects(),
     budgets: new Budgets({ agents, find: (key) => store.session(key) }),
     channels: new Set(channels.keys()),
@@ -103,8 +105,12 @@ export function wire(wiring: Wiring): Wired {
     clean: cleaning(secretsIn(config)),
     outbox: { store, commit, world, log, channels },
   };
-  const beginLane = (claim: Claim): Promise<SessionWorker | null> => beginWork(work, claim);
-  const lanes: Lanes<SessionWorker> = new Lanes({ store, world, log, begin: beginLane });
+  const lanes: Lanes<SessionWorker> = new Lanes({
+    store,
+    world,
+    log,
+    begin: (claim) => beginWork(work, claim),
+  });
   const clock = new Clock({ world, log, store, commit, due: (timer) => deadlineDue(store, timer) });
   const routes = new Routes(config.session);
   const system: System = {

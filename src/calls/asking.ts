@@ -13,7 +13,7 @@ import { answerIn } from "../turns/answers.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { keyFor, pageWithin, reached } from "./reach.ts";
 import type * as shape from "./schemas.ts";
-import { send, sentId } from "./send.ts";
+import { send, sentId, spawnedId } from "./send.ts";
 import { setting } from "./setting.ts";
 import { rowOf, statusOf } from "./views.ts";
 
@@ -27,7 +27,11 @@ export async function wait(
   signal: AbortSignal,
 ): Promise<Done<Answered>> {
   const { key } = await reached(system, caller, parseKey(sessionKey));
-  const letter = /^(?:ext|cause):/.test(id) ? id : sentId(caller, key, id);
+  const isWhole = /^(?:ext|cause):/.test(id);
+  const task = isWhole ? null : spawnedId(caller, id);
+  const isTask =
+    task !== null && ((await hasMail(system, key, task)) || (await answerThere(system, key, task)));
+  const letter = isWhole ? id : isTask && task !== null ? task : sentId(caller, key, id);
   // Asked for before anything is looked at, so that an end in between is not overlooked. The mail is looked at first: a
   // letter goes from there into the transcript.
   const coming = awaited(system, { id: letter, timeoutMs }, signal);

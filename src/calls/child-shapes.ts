@@ -70,7 +70,8 @@ export const spawned = z.strictObject({
   sessionKey: z.string(),
   id: z.string().describe("The task's id: `wait` takes it."),
   created: z.boolean().describe("True: a new child. False: one that was there goes on."),
-  queued: z.boolean().describe("True: it has other work first."),
+  queued: z.boolean().describe("True: it has other work first, or is paused."),
+  repeated: z.boolean().describe("True: this id was given before, and this is the same task."),
 });
 
 export const childrenInput = z.strictObject({
@@ -122,7 +123,14 @@ export const joined = z.strictObject({
   why: z.string().describe("Why the wait is over."),
 });
 
-export const yieldInput = joinInput.pick({ sessionKeys: true });
+export const yieldInput = z.strictObject({
+  sessionKeys: z
+    .array(z.string())
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Of whom, at most 100; without it, all."),
+});
 
 export const yielded = z.strictObject({ waitsFor: keys, note: z.string() });
 

@@ -2,15 +2,18 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { below, isAbove } from "../children/below.ts";
+import type { TurnLimits } from "../config/config.ts";
+import { below, isAbove } from "../sessions/below.ts";
+import { isAtWork } from "../children/named.ts";
 import { limitsOf, spawning, type Giver, type Spawning } from "../children/spawn.ts";
 import { inFlight, join as joinChildren, mustNotCircle, tasksOf } from "../children/waiting.ts";
 import { MESSAGE_TEXT_BYTES_MAX } from "../limits.ts";
 import { handedOn } from "../mail/urgency.ts";
-import { mainKey, parseAgent, parseKey, type AgentId, type SessionKey } from "../routing/key.ts";
+import { agentOf, mainKey, parseAgent, parseKey, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session, Settings } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
-import { checked } from "../tools/tool.ts";
+import type { Change, Receipt } from "../store/store.ts";
+import { scopesOf } from "../sessions/inforce.ts";
+import { checked, isAllowed } from "../tools/tool.ts";
 import type { Details } from "../turns/tasks.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import * as shape from "./child-shapes.ts";
@@ -29,13 +32,17 @@ export async function spawn(
   input: z.output<typeof shape.spawnInput>,
 ): Promise<Done<z.input<typeof shape.spawned>>> {
   const giver = await giverOf(system, caller, input);
-  const what = spawningOf(system, giver, input);
-  const workspace = system.config.agents.get(giver.session.root.split(":")[1] as AgentId)?.workspace ?? "";
+  const own = caller.kind === "agent" ? caller.agent.limits : null;
+  const what = spawningOf(system, giver, own, input);
+  const workspace = system.config.agents.get(agentOf(giver.session.root))?.workspace ?? "";
   const { key, created, queued, changes } = await spawning({ ...system, workspace }, giver, what);
   const { id } = giver;
-  const details: Details = { spawned: { task: id, key } };
-  const output = { sessionKey: key, id, created, queued };
-  return { changes, output: () => output, ...(giver.isTold ? { details } : {}) };
+  const details: Details = { spawned: { task: id, key, isTold: giver.isTold } };
+  const output = (receipt: Receipt | null) => {
+    const repeated = receipt?.posts[0]?.repeated ?? false;
+    return { sessionKey: key, id, created: created && !repeated, queued, repeated };
+  };
+  return { changes, output, details };
 }
 
 /** An agent gives tasks for itself; a person in the name of a session, main's if none is named. */
@@ -48,19 +55,24 @@ async function giverOf(
     if (input.parent !== undefined || input.id !== undefined)
       throw new Fault("bad_input", "parent and id are for people: your children are your own");
     const { session, agent, cause, tool } = caller;
-    const tasks = await tasksOf(system, session.key);
+    const isOther = input.agent !== undefined && input.agent !== session.agent;
     return {
       session,
       isAgent: true,
       policy: agent.subagents,
-      inFlight: tasks.length,
+      sight: agent.tools.visibility,
+      scopes: isOther ? scopesOf(agent.tools) : session.settings.tools, // which hold in the policy too
+      inFlight: await widthOf(system, session),
       id: cause,
+      isKnown: false,
       from: { kind: "inter_session", source: session.key, tool },
       class: handedOn(caller.class),
       isTold: input.announce ?? true,
     };
   }
-  const main = mainKey(parseAgent(input.agent ?? "main"));
+  const agent = parseAgent(input.agent ?? "main");
+  configured(system, agent);
+  const main = mainKey(agent);
   const session = await reached(system, caller, input.parent === undefined ? main : parseKey(input.parent));
   configured(system, session.agent);
   const policy = system.config.agents.get(session.agent as AgentId)?.subagents;
@@ -69,15 +81,39 @@ async function giverOf(
     session,
     isAgent: false,
     policy,
+    sight: "all",
+    scopes: session.settings.tools,
     inFlight: 0,
-    id: spawnedId(caller, session.key, input.id ?? system.world.newId()),
+    isKnown: input.id !== undefined,
+    id: spawnedId(caller, input.id ?? system.world.newId()),
     from: { kind: "external_user", channel: null, peer: null },
     class: "delegated",
     isTold: input.announce ?? input.parent !== undefined,
   };
 }
 
-function spawningOf(system: System, giver: Giver, input: z.output<typeof shape.spawnInput>): Spawning {
+/** Tasks in flight. Of those whose end nobody is told, the child itself says whether it is at work. */
+async function widthOf(system: System, session: Session): Promise<number> {
+  const tasks = await tasksOf(system, session.key);
+  const untold = await Promise.all(
+    tasks
+      .filter(({ isTold }) => !isTold)
+      .map(async ({ key }) => {
+        const { rows } = await system.store.mail(key, { limit: 1 });
+        const child = await system.store.session(key);
+        return child !== null && isAtWork(child, rows);
+      }),
+  );
+  return tasks.filter(({ isTold }) => isTold).length + untold.filter((isWorking) => isWorking).length;
+}
+
+/** `own`: what the agent has that gives the task; null: a person does. */
+function spawningOf(
+  system: System,
+  giver: Giver,
+  own: TurnLimits | null,
+  input: z.output<typeof shape.spawnInput>,
+): Spawning {
   const { task, sessionKey, name, model, thinking, label, limits, tools } = input;
   const bytes = Buffer.byteLength(JSON.stringify(task));
   if (bytes > MESSAGE_TEXT_BYTES_MAX)
@@ -86,11 +122,11 @@ function spawningOf(system: System, giver: Giver, input: z.output<typeof shape.s
     ...(model === undefined ? {} : { model: system.catalog.find(model).id }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(label === undefined ? {} : { label }),
-    ...(limits === undefined ? {} : { limits: limitsOf(limits) }),
+    ...(limits === undefined ? {} : { limits: limitsOf(own === null ? limits : noMoreThan(own, limits)) }),
   };
   return {
     task,
-    agent: agentOf(system, giver, input.agent),
+    agent: agentNamed(system, giver, input.agent),
     sessionKey,
     name,
     resumeIfExists: input.resumeIfExists ?? false,
@@ -103,8 +139,22 @@ function spawningOf(system: System, giver: Giver, input: z.output<typeof shape.s
   };
 }
 
+type LimitsGiven = NonNullable<z.output<typeof shape.spawnInput>["limits"]>;
+
+/** What an agent gives is no more than it has itself. */
+function noMoreThan(own: TurnLimits, given: LimitsGiven): LimitsGiven {
+  const least = (name: keyof LimitsGiven): object =>
+    given[name] === undefined ? {} : { [name]: Math.min(given[name], own[name] ?? Infinity) };
+  return {
+    ...least("stepsPerTurn"),
+    ...least("turnSeconds"),
+    ...least("tokens"),
+    ...least("cost"),
+  };
+}
+
 /** forbidden: the giver's agent may not ask that one. */
-function agentOf(system: System, { session, isAgent, policy }: Giver, named: string | undefined): AgentId {
+function agentNamed(system: System, { session, isAgent, policy }: Giver, named: string | undefined): AgentId {
   const agent = parseAgent(named ?? session.agent);
   configured(system, agent);
   if (agent === session.agent || !isAgent || policy.agents.includes(agent)) return agent;
@@ -143,13 +193,17 @@ export async function steer(
   caller: Caller,
   { sessionKey, message }: z.output<typeof shape.steerInput>,
 ): Promise<Done<z.input<typeof shape.steered>>> {
-  const session = await reached(system, caller, parseKey(sessionKey));
-  await mustBeBelow(system, caller, session, "steer");
+  const session = await own(system, caller, parseKey(sessionKey), "steer");
   const { rows } = await system.store.mail(session.key, { limit: 1 });
-  if (session.state.kind === "ended" || (session.state.kind === "idle" && rows.length === 0))
+  if (session.state.kind === "ended")
     throw new Fault(
       "ended",
-      `${session.key} has nothing to do that could be steered; give it a task: spawn with its sessionKey and resumeIfExists`,
+      `${session.key} has ended; to go on with it, spawn with its key as sessionKey and resumeIfExists: true`,
+    );
+  if (session.state.kind === "idle" && rows.length === 0)
+    throw new Fault(
+      "bad_input",
+      `${session.key} does nothing that could be steered; send it a message, or give it a task`,
     );
   const done = await send(system, caller, { sessionKey: session.key, message, mode: "steer", reply: false });
   return { changes: done.changes, output: () => ({ sessionKey: session.key, id: done.id }) };
@@ -161,8 +215,7 @@ export async function kill(
   caller: Caller,
   { sessionKey }: z.output<typeof shape.killInput>,
 ): Promise<Done<z.input<typeof shape.killed>>> {
-  const session = await reached(system, caller, parseKey(sessionKey));
-  await mustBeBelow(system, caller, session, "kill");
+  const session = await own(system, caller, parseKey(sessionKey), "kill");
   if (session.key === mainKey(session.agent as AgentId))
     throw new Fault(
       "forbidden",
@@ -174,19 +227,23 @@ export async function kill(
   return { changes, output: () => ({ sessionKey: session.key, killed: living.map(({ key }) => key) }) };
 }
 
-/** People may do it to any; an agent to those that came of it, and, for a word, to those that have a task of its. */
-async function mustBeBelow(
+/** People may do it to any; an agent to those that came of it, and steer those that do a task of its now. */
+async function own(
   system: System,
   caller: Caller,
-  session: Session,
+  key: SessionKey,
   what: "steer" | "kill",
-): Promise<void> {
-  if (caller.kind === "person" || (await isAbove(system.store, caller.session.key, session))) return;
-  const tasks = await tasksOf(system, caller.session.key);
-  if (what === "steer" && tasks.some(({ key }) => key === session.key)) return;
+): Promise<Session> {
+  if (caller.kind === "person") return await reached(system, caller, key);
+  const { session } = caller;
+  const found = await system.store.session(key);
+  if (found && (await isAbove(system.store, session.key, found))) return found;
+  const tasks = await tasksOf(system, session.key);
+  const isAtMine = tasks.some(({ id }) => system.lanes.worker(key)?.has(id) === true);
+  if (found && what === "steer" && isAtMine) return found;
   throw new Fault(
     "forbidden",
-    `${session.key} is not yours to ${what}: it did not come of ${caller.session.key}`,
+    `${key} is not yours to ${what}: it did not come of ${session.key}, or there is none`,
   );
 }
 
@@ -221,7 +278,7 @@ export async function yieldTurn(
     throw new Fault("bad_input", "no task of yours is in flight, so there is nobody to wait for: just go on");
   const keys = tasks.map(({ key }) => key);
   await mustNotCircle(system, session.key, keys);
-  const details: Details = { yielded: tasks.map(({ id }) => id) };
+  const details: Details = { yielded: sessionKeys === undefined ? "all" : tasks.map(({ id }) => id) };
   const note = "The turn rests now and goes on when they have reported; their reports come as messages.";
   return { changes: [], output: () => ({ waitsFor: keys, note }), details };
 }
@@ -254,6 +311,8 @@ export async function subagents(
     readonly input: z.ZodType;
     readonly run: (...args: readonly unknown[]) => Promise<Done<z.input<typeof shape.subagentsOutput>>>;
   };
+  const isDenied = action === "spawn" && !isAllowed("sessions_spawn", agentOnly(caller, action).agent.tools);
+  if (isDenied) throw new Fault("forbidden", "sessions_spawn is not among your tools, by whatever name");
   const found = await checked(input, given);
   if ("problems" in found) throw new Fault("bad_input", `${action}: ${found.problems}`);
   return await run(system, caller, found.value, signal);

@@ -9,8 +9,9 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { copiedOf } from "../children/copy.ts";
 import { ENTRY_LOOKBACK_ENTRIES, FORK_BYTES_MAX, FORK_ENTRIES_MAX, ID_CHARS_MAX } from "../limits.ts";
-import { namedKey, type AgentId } from "../routing/key.ts";
+import { agentOf, namedKey, type AgentId } from "../routing/key.ts";
 import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
+import { scopesOf } from "../sessions/inforce.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { configured, keyFor, reached } from "./reach.ts";
 import { setInput } from "./setting-shapes.ts";
@@ -54,6 +55,7 @@ export async function fork(
   if (caller.kind === "agent") mustBeHigh(caller);
   const source = await reached(system, caller, keyFor(caller, sessionKey));
   configured(system, source.agent);
+  if (caller.kind === "agent") mustBeAllowed(caller, source);
   const agent = source.agent as AgentId;
   const key = namedKey(agent, name ?? `fork-${system.world.newId().slice(-8)}`);
   if ((await system.store.session(key)) !== null)
@@ -68,12 +70,20 @@ export async function fork(
     transcript: system.world.newId(),
     cwd: system.config.agents.get(agent)?.workspace ?? "",
     parent: caller.kind === "agent" ? caller.session.key : null,
-    settings: { ...settingsFor(caller, source, ids), label },
+    settings: { ...settingsFor(caller, source, scopesAbove(system, source), ids), label },
     copy,
     ifExists: "refuse",
   } as const;
   const output = { sessionKey: key, from: source.key, throughSeq: copy.throughSeq, entries: ids.size };
   return { changes: [opened], output: () => output };
+}
+
+function mustBeAllowed({ session, agent }: Agent, source: Session): void {
+  if (source.agent === session.agent || agent.subagents.agents.includes(source.agent)) return;
+  throw new Fault(
+    "forbidden",
+    `agents.${session.agent}.subagents.agents does not name ${source.agent}, whose session this is`,
+  );
 }
 
 /** A fork can fork itself: without an end, trees would grow that no configuration allows. */
@@ -116,21 +126,29 @@ function nothingToCopy({ key, transcript }: Session, through: number | null): Fa
  */
 function settingsFor(
   caller: Caller,
-  { settings }: Session,
+  { agent, settings }: Session,
+  above: readonly ToolScope[],
   ids: ReadonlySet<string>,
 ): Omit<Settings, "label" | "pinned" | "oneShot" | "deleteAtEnd"> {
   const { label: _label, pinned: _pinned, oneShot: _oneShot, deleteAtEnd: _deleteAtEnd, ...kept } = settings;
   const pins = kept.pins.filter((id) => ids.has(id));
-  if (caller.kind !== "agent") return { ...kept, pins };
+  if (caller.kind !== "agent") return { ...kept, pins, tools: eachOnce([...kept.tools, ...above]) };
   const own = caller.session.settings;
+  const given = caller.agent.id === agent ? [] : scopesOf(caller.agent.tools);
   return {
     ...kept,
     pins,
     nice: Math.max(kept.nice, own.nice),
     sendPolicy: own.sendPolicy === "deny" ? "deny" : kept.sendPolicy,
-    tools: eachOnce([...kept.tools, ...own.tools]),
+    tools: eachOnce([...kept.tools, ...above, ...own.tools, ...given]),
     limits: tighter(kept.limits, own.limits),
   };
+}
+
+/** What held a child of another agent than its root's: the fork has no such root. */
+function scopesAbove({ config }: System, { agent, root }: Session): readonly ToolScope[] {
+  const policy = agentOf(root) === agent ? undefined : config.agents.get(agentOf(root))?.tools;
+  return policy === undefined ? [] : scopesOf(policy);
 }
 
 function eachOnce(scopes: readonly ToolScope[]): readonly ToolScope[] {

@@ -2,7 +2,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { PAGE_ROWS_MAX, PAGE_SCAN_ROWS_MAX } from "../limits.ts";
-import { mainKey, parseKey, DEFAULT_AGENT, type AgentId, type SessionKey } from "../routing/key.ts";
+import { agentOf, mainKey, parseKey, DEFAULT_AGENT, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { isMatch } from "../store/rules.ts";
 import type { Page, SessionQuery } from "../store/store.ts";
@@ -44,6 +44,8 @@ function extentOf(caller: Caller): Extent {
       if (own.key === mainKey(own.agent as AgentId)) return { of: "agent", agent: own.agent };
       return { of: "tree", root: own.root };
     case "agent":
+      // A child of another agent is a thread of its root: what that agent's people say is not its business.
+      if (own.agent !== agentOf(own.root)) return { of: "tree", root: own.root };
       return { of: "agent", agent: own.agent };
     case "all":
       return { of: "all" };

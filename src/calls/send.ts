@@ -115,9 +115,9 @@ export function sentId(caller: Caller, key: SessionKey, id: string): string {
   return letterId(["send", principalOf(caller), key], id);
 }
 
-/** The id of a task that a person gives. */
-export function spawnedId(caller: Caller, parent: SessionKey, id: string): string {
-  return letterId(["spawn", principalOf(caller), parent], id);
+/** The id of a task that a person gives. The child's key may be made of it, so it does not name the child. */
+export function spawnedId(caller: Caller, id: string): string {
+  return letterId(["spawn", principalOf(caller)], id);
 }
 
 function principalOf(caller: Caller): string {

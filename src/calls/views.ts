@@ -10,9 +10,9 @@ import {
 } from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import { waitedForBy } from "../children/waiting.ts";
-import type { AgentId, SessionKey } from "../routing/key.ts";
+import { agentOf, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
-import { inForce, type InForce } from "../sessions/inforce.ts";
+import { agentFor, inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
@@ -97,8 +97,11 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
 }
 
 function mayRunPrograms(system: System, session: Session): boolean {
-  const policy = system.config.agents.get(session.agent as AgentId)?.tools;
-  return policy !== undefined && policy.exec && isAllowed("exec", policy);
+  const { agents } = system.config;
+  const [own, root] = [agents.get(session.agent as AgentId), agents.get(agentOf(session.root))];
+  if (own === undefined || root === undefined) return false;
+  const { tools } = agentFor(session, own, root);
+  return tools.exec && isAllowed("exec", tools);
 }
 
 /** `children`: for whom it waits, if that was looked up. */
@@ -108,6 +111,7 @@ export function whyOf(
   letters: number,
   children: readonly SessionKey[] = [],
 ): string {
+  if (signal === "kill" && state.kind !== "ended") return "is being killed";
   const waits = system.slots.why(key);
   if (waits !== null) return waits;
   const program = system.processSlots.why(key);
@@ -128,7 +132,7 @@ export function whyOf(
     case "queued":
     case "idle":
       if (signal === "pause") return "paused: letters wait until `cont`";
-      return letters === 0 ? "nothing to do" : `${letters} letters wait`;
+      return letters === 0 ? "nothing to do" : `${letters} letter${letters === 1 ? " waits" : "s wait"}`;
   }
 }
 

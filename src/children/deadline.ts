@@ -12,9 +12,9 @@ export async function deadlineDue(
   { key, body }: Timer,
 ): Promise<readonly Change[]> {
   const { deadline, seconds } = body as { readonly deadline: string; readonly seconds: number };
+  const { rows } = await store.mail(key, { limit: 1 }); // First: a letter that is taken meanwhile shows in the row.
   const session = await store.session(key);
   if (session === null || session.state.kind === "ended") return [];
-  const { rows } = await store.mail(key, { limit: 1 });
   if (session.state.kind === "idle" && rows.length === 0) return [];
   const letter: Letter = {
     id: deadlineId(deadline),

@@ -17,13 +17,24 @@ export function namedChild(agent: AgentId, { sessionKey, name }: Naming): Sessio
     throw new Fault("bad_input", "name the child by sessionKey or by name, not by both");
   if (name !== undefined) return namedKey(agent, name);
   if (sessionKey === undefined) return null;
-  const key = parseKey(sessionKey.startsWith("agent:") ? sessionKey : `agent:${agent}:${sessionKey}`);
+  const key = sessionKey.startsWith("agent:") ? parseKey(sessionKey) : shortKey(agent, sessionKey);
   const parts = describeKey(key);
-  if (parts.kind !== "thread")
+  if (parts.kind !== "thread" && parts.kind !== "subagent")
     throw new Fault("bad_input", `a named child is called "thread:<name>", and ${shown(sessionKey)} is not`);
   if (parts.agent !== agent)
     throw new Fault("bad_input", `${key} is one of agent ${parts.agent}; say agent: "${parts.agent}" too`);
   return key;
+}
+
+/** `thread:run` and `thread:Plan B` are what a key cannot hold as it stands: they are names all the same. */
+function shortKey(agent: AgentId, text: string): SessionKey {
+  try {
+    return parseKey(`agent:${agent}:${text}`);
+  } catch (error) {
+    const name = /^thread:([^:]+)$/.exec(text)?.[1];
+    if (name === undefined) throw error;
+    return namedKey(agent, name);
+  }
 }
 
 /** exists: it is there, and nobody asked to go on with it. */
@@ -49,6 +60,6 @@ export function mustBeHeldBy({ key, settings }: Session, scopes: readonly ToolSc
 }
 
 /** Whether a new task waits for others first. */
-export function isAtWork({ state }: Session, letters: readonly Mail[]): boolean {
-  return letters.length > 0 || (state.kind !== "idle" && state.kind !== "ended");
+export function isAtWork({ state, signal }: Session, letters: readonly Mail[]): boolean {
+  return letters.length > 0 || signal !== "none" || (state.kind !== "idle" && state.kind !== "ended");
 }

@@ -15,14 +15,14 @@
 import { createHash } from "node:crypto";
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
-import type { SubagentPolicy } from "../config/config.ts";
+import type { SubagentPolicy, Visibility } from "../config/config.ts";
 import { PAGE_ROWS_MAX, REPEAT_LOOKBACK_ENTRIES } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { deadlineId, reportRoute } from "../mail/task.ts";
-import { mainKey, subagentKey, type AgentId, type SessionKey } from "../routing/key.ts";
+import { agentOf, isSubagent, mainKey, subagentKey, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
 import type { Change, Store } from "../store/store.ts";
-import { isAbove } from "./below.ts";
+import { isAbove } from "../sessions/below.ts";
 import { copyOf } from "./copy.ts";
 import { isAtWork, mustBeHeldBy, mustBeResumed, namedChild } from "./named.ts";
 
@@ -45,8 +45,11 @@ export interface Giver {
   readonly session: Session; //              the parent of a new child
   readonly isAgent: boolean; //              false: a person, in the name of that session
   readonly policy: SubagentPolicy; //        of that session's agent
+  readonly sight: Visibility; //             what that session may see
+  readonly scopes: readonly ToolScope[]; //  that hold for all it spawns
   readonly inFlight: number; //              tasks that the session has given and not heard of
   readonly id: string; //                    of the letter; the same whenever this is asked again
+  readonly isKnown: boolean; //              the id is the giver's own, and may be asked again
   readonly from: Letter["from"];
   readonly class: Letter["class"];
   readonly isTold: boolean; //               whether the session hears of the end
@@ -67,13 +70,16 @@ export interface Spawned {
 
 export async function spawning(parts: SpawnParts, giver: Giver, what: Spawning): Promise<Spawned> {
   mustHaveRoom(giver);
-  mustMakeSense(what);
+  mustMakeSense(giver, what);
   const named = namedChild(what.agent, what);
   const key = named ?? unnamedKey(parts.world, giver, what.agent);
   if (key === giver.session.key)
     throw new Fault("bad_input", "a session gives no task to itself; just go on");
+  const { rows } = await parts.store.mail(key, { limit: 1 }); // First: what is read is running then, and shows so in the row.
   const found = await parts.store.session(key);
   if (found === null) {
+    if (named !== null && isSubagent(named))
+      throw new Fault("not_found", `there is no child ${key} to go on with`);
     mustBeHigh(giver);
     const opened = await opening(parts, giver, what, key);
     return { key, created: true, queued: false, changes: [opened, ...givingOf(parts, giver, what, key)] };
@@ -81,11 +87,15 @@ export async function spawning(parts: SpawnParts, giver: Giver, what: Spawning):
   const repeated = { key, created: true, queued: false, changes: [posting(giver, what, key)] };
   if (named === null || (!giver.isAgent && (await hasTask(parts.store, found, giver.id)))) return repeated;
   mustBeResumed(found, what.resumeIfExists);
-  if (giver.isAgent) mustBeHeldBy(found, giver.session.settings.tools);
-  const { rows } = await parts.store.mail(key, { limit: 1 });
-  const revived: Change = { do: "revive", key }; // Also if it has not ended: it may, before this is committed.
   const isOver = !giver.isAgent || (await isAbove(parts.store, giver.session.key, found));
-  const changes = [revived, ...settingsAgain(found, what, isOver), ...givingOf(parts, giver, what, key)];
+  if (giver.isAgent) await mustBeNoWider(parts, giver, found, isOver);
+  mustHaveTools(found, what.tools);
+  const revived: Change = { do: "revive", key }; // Also if it has not ended: it may, before this is committed.
+  const changes = [
+    revived,
+    ...settingsAgain(giver, found, what, isOver),
+    ...givingOf(parts, giver, what, key),
+  ];
   return { key, created: false, queued: isAtWork(found, rows), changes };
 }
 
@@ -124,11 +134,62 @@ function mustBeHigh({ session, policy }: Giver): void {
   );
 }
 
-function mustMakeSense({ task, mode, cleanup, sessionKey, name }: Spawning): void {
+function mustMakeSense({ session, isTold, isAgent, isKnown }: Giver, what: Spawning): void {
+  const { task, mode, cleanup, sessionKey, name } = what;
   if (task.trim() === "") throw new Fault("bad_input", "task: there is nothing in it");
+  if (session.state.kind === "ended")
+    throw new Fault("ended", `${session.key} has ended: it has no more children`);
   const isNamed = sessionKey !== undefined || name !== undefined;
-  if (cleanup === "delete" && (isNamed || mode === "session"))
+  if (what.resumeIfExists && !isNamed)
+    throw new Fault("bad_input", "resumeIfExists: name the child that is to go on, by sessionKey or name");
+  if (cleanup !== "delete") return;
+  if (isNamed || mode === "session")
     throw new Fault("bad_input", "cleanup: only what runs once and has no name is deleted at its end");
+  if (!isTold || (!isAgent && isKnown))
+    throw new Fault(
+      "bad_input",
+      "cleanup: nobody could hear of what is deleted; name a parent, and give no id",
+    );
+}
+
+/**
+ * C1. Who resumes a child that it did not open must not have done by it what it may not do itself: so it is of the same agent
+ * and of a root of the same agent, held by the same tool scopes, and below every budget that the giver is below.
+ */
+async function mustBeNoWider(
+  { store }: SpawnParts,
+  { session, sight }: Giver,
+  found: Session,
+  isOver: boolean,
+): Promise<void> {
+  const { key } = found;
+  mustBeHeldBy(found, session.settings.tools);
+  if (isOver) return;
+  const isOther = (one: SessionKey, other: SessionKey): boolean => agentOf(one) !== agentOf(other);
+  if (isSubagent(key) || sight === "self" || isOther(key, session.key) || isOther(found.root, session.root))
+    throw new Fault("forbidden", `${key} is not yours to go on with: it did not come of ${session.key}`);
+  for (
+    let at: Session | null = session;
+    at !== null;
+    at = at.parent === null ? null : await store.session(at.parent)
+  ) {
+    const { limits } = at.settings;
+    if ((limits?.tokens ?? limits?.cost ?? null) !== null && !(await isAbove(store, at.key, found)))
+      throw new Fault(
+        "forbidden",
+        `${key} is not within the budget of ${at.key}, which holds for you: open one of your own`,
+      );
+  }
+}
+
+/** What a child was given when it was opened stays: who would narrow it further would do so for everybody. */
+function mustHaveTools({ key, settings }: Session, tools: ToolScope | null): void {
+  if (tools === null || settings.tools.some((scope) => JSON.stringify(scope) === JSON.stringify(tools)))
+    return;
+  throw new Fault(
+    "bad_input",
+    `tools: ${key} was given its tools when it was opened; leave them out, or name another`,
+  );
 }
 
 /** A person's spawn that is asked for again, with an id, is the same child: so its key is made of that id. */
@@ -139,7 +200,7 @@ function unnamedKey(world: World, { session, isAgent, id }: Giver, agent: AgentI
 
 async function opening(
   { store, world, workspace }: SpawnParts,
-  { session, policy }: Giver,
+  { session, policy, scopes }: Giver,
   what: Spawning,
   key: SessionKey,
 ): Promise<Change> {
@@ -155,7 +216,8 @@ async function opening(
       thinking: policy.thinking,
       nice: own.nice,
       ...what.settings,
-      tools: what.tools === null ? own.tools : [...own.tools, what.tools], // C1
+      limits: limitsBelow(own.limits, what.settings.limits ?? null),
+      tools: what.tools === null ? scopes : [...scopes, what.tools], // C1
       oneShot: what.mode === null ? null : what.mode === "run",
       deleteAtEnd: what.cleanup === "delete",
     },
@@ -164,21 +226,43 @@ async function opening(
   };
 }
 
-/** Who goes on with a child may give it another model or less to do with; what it was given before stays otherwise. */
-function settingsAgain({ key, settings }: Session, what: Spawning, isOver: boolean): readonly Change[] {
-  const { label: _label, limits, ...given } = what.settings;
-  const tools = what.tools === null ? {} : { tools: [...settings.tools, what.tools] };
-  const again = limits ? { limits: limitsAgain(settings.limits, limits, isOver) } : {};
-  const changed: Partial<Settings> = { ...given, ...again, ...tools };
-  return Object.keys(changed).length === 0 ? [] : [{ do: "set", key, version: null, settings: changed }];
+/** Who is above a child, and people, may give it another model or other limits from now on. For others it is as it is. */
+function settingsAgain(
+  { isAgent }: Giver,
+  { key, settings }: Session,
+  what: Spawning,
+  isOver: boolean,
+): readonly Change[] {
+  const { limits, ...given } = what.settings;
+  const again = limits ? { limits: limitsAgain(settings.limits, limits, isAgent) } : {};
+  const changed: Partial<Settings> = { ...given, ...again };
+  const names = Object.keys(changed);
+  if (names.length === 0) return [];
+  if (!isOver)
+    throw new Fault(
+      "forbidden",
+      `${names.join(", ")}: ${key} did not come of you; it goes on as it is, leave them out`,
+    );
+  return [{ do: "set", key, version: null, settings: changed }];
 }
 
-/** C1. Who is not above the child only narrows: else one below it, or beside it, could give it more than it was given. */
-function limitsAgain(before: SessionLimits | null, given: SessionLimits, isOver: boolean): SessionLimits {
+/** C1. Of steps and time a child has no more than its parent was given. Budgets hold for it by themselves. */
+function limitsBelow(parents: SessionLimits | null, given: SessionLimits | null): SessionLimits | null {
+  if (parents === null || (parents.stepsPerTurn === null && parents.turnSeconds === null)) return given;
+  const least = (name: "stepsPerTurn" | "turnSeconds"): number | null => {
+    const [one, other] = [parents[name], given?.[name] ?? null];
+    return one === null || other === null ? (one ?? other) : Math.min(one, other);
+  };
+  const { tokens = null, cost = null } = given ?? {};
+  return { stepsPerTurn: least("stepsPerTurn"), turnSeconds: least("turnSeconds"), tokens, cost };
+}
+
+/** C1. An agent only narrows: a person may have set these. */
+function limitsAgain(before: SessionLimits | null, given: SessionLimits, isAgent: boolean): SessionLimits {
   const again = (name: keyof SessionLimits): number | null => {
     const [old, now] = [before?.[name] ?? null, given[name]];
     if (now === null || old === null) return now ?? old;
-    return isOver ? now : Math.min(old, now);
+    return isAgent ? Math.min(old, now) : now;
   };
   return {
     stepsPerTurn: again("stepsPerTurn"),

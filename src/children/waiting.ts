@@ -41,7 +41,7 @@ export async function inFlight(
   key: SessionKey,
   named: readonly SessionKey[] | null,
 ): Promise<readonly Task[]> {
-  const tasks = await tasksOf(parts, key);
+  const tasks = (await tasksOf(parts, key)).filter(({ isTold }) => isTold);
   if (named === null) return tasks;
   const other = named.find((each) => !tasks.some((task) => task.key === each));
   if (other !== undefined)
@@ -58,18 +58,28 @@ export async function mustNotCircle(
   key: SessionKey,
   others: readonly SessionKey[],
 ): Promise<void> {
+  if (await isCircle(parts, key, others))
+    throw new Fault(
+      "would_deadlock",
+      `one of ${others.join(", ")} waits for ${key}, and both would wait for ever`,
+    );
+}
+
+/** Whether one of them waits for this session, if only by way of others. */
+export async function isCircle(
+  parts: Pick<WaitParts, "store" | "lanes">,
+  key: SessionKey,
+  others: readonly SessionKey[],
+): Promise<boolean> {
   const seen = new Set<SessionKey>();
   const waiting = [...others];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (next === key)
-      throw new Fault(
-        "would_deadlock",
-        `${others.join(", ")}: there is one who waits for ${key}, which would wait for ever`,
-      );
+    if (next === key) return true;
     if (seen.has(next)) continue;
     seen.add(next);
     waiting.push(...(await waitedForBy(parts, next)));
   }
+  return false;
 }
 
 /** The children that a session waits for now, in its turn or resting. */
@@ -77,9 +87,10 @@ export async function waitedForBy(
   { store, lanes }: Pick<WaitParts, "store" | "lanes">,
   key: SessionKey,
 ): Promise<readonly SessionKey[]> {
-  const now = lanes.worker(key)?.waitsFor ?? [];
+  const known = lanes.worker(key)?.waitsFor ?? null;
+  if (known !== null) return known;
   const row = await store.session(key);
-  if (now.length > 0 || row === null || row.state.kind === "idle" || row.state.kind === "ended") return now;
+  if (row === null || row.state.kind === "idle" || row.state.kind === "ended") return [];
   // Also of one that is about to rest, is paused meanwhile, or has not been gone on with yet: what it has yielded counts.
   return restsOn(await entriesOf(store, row), row.transcript.copied).map((task) => task.key);
 }
@@ -112,16 +123,16 @@ export async function join(
   };
   const stopListening = worker.listen(hear);
   const callOff = alarm(parts.world, ms, () => resolve("the time is up"));
-  worker.waitsFor = tasks.map((task) => task.key);
+  worker.joins = tasks.map((task) => task.key);
   try {
-    await mustNotCircle(parts, key, worker.waitsFor);
+    await mustNotCircle(parts, key, worker.joins);
     await hearWhatCame(parts, worker, hear);
     const now = await parts.store.session(key); // The wish to pause may be older than this wait.
     if (now?.signal === "pause") hear({ mail: null, signal: now.signal });
     const why = await unlessAborted(promise, signal);
     return { pending: [...left.values()], why };
   } finally {
-    worker.waitsFor = [];
+    worker.joins = [];
     callOff();
     stopListening();
   }

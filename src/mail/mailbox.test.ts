@@ -18,7 +18,7 @@ class Posted {
   isBroken = false;
 
   constructor() {
-    this.mailbox = new Mailbox(async (limit) => {
+    this.mailbox = new Mailbox(async ({ limit = 0 }) => {
       this.reads += 1;
       await settle();
       if (this.isBroken) throw new Error("not now");

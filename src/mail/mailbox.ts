@@ -1,9 +1,9 @@
 import { MAILBOX_KEPT_BYTES, MAILBOX_KEPT_LETTERS } from "../limits.ts";
-import type { Page } from "../store/store.ts";
+import type { Page, PageOf } from "../store/store.ts";
 import type { Mail } from "./letter.ts";
 
-/** The oldest letters that wait in the store. */
-type ReadMail = (limit: number) => Promise<Page<Mail>>;
+/** The letters that wait in the store, oldest first. */
+type ReadMail = (page: PageOf) => Promise<Page<Mail>>;
 
 /**
  * What waits for a session that this process owns, oldest first. Letters that arrive are kept here as they were posted, so
@@ -47,7 +47,7 @@ export class Mailbox {
       this.#reading = true;
       this.#hasMore = false;
       try {
-        const page = await this.#read(MAILBOX_KEPT_LETTERS);
+        const page = await this.#read({ limit: MAILBOX_KEPT_LETTERS });
         this.#keep(page.rows);
         this.#isCut = page.next !== null || this.#kept.length < page.rows.length;
         if (this.#isCut) this.#hasMore = true;
@@ -84,6 +84,19 @@ export class Mailbox {
   async refreshed(): Promise<readonly Mail[]> {
     this.forget();
     return await this.waiting();
+  }
+
+  /** All that wait, also those that there is no room for: for who looks for one behind many. */
+  async all(): Promise<readonly Mail[]> {
+    const known = await this.waiting();
+    if (!this.#isCut) return known;
+    const mails: Mail[] = [];
+    for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+      const page = await this.#read({ limit: MAILBOX_KEPT_LETTERS, cursor: cursor ?? null });
+      mails.push(...page.rows);
+      cursor = page.next;
+    }
+    return mails;
   }
 
   has(id: string): boolean {

@@ -10,6 +10,9 @@ const REPORT = "cause:report:";
 const DEADLINE = "cause:deadline:";
 const ABORT = "cause:abort:";
 
+/** How a report says by what it comes: nothing else that one session writes to another says so. */
+export const REPORT_TOOL = "report";
+
 /** What became of a task, for whoever gave it. */
 export function reportId(task: string): string {
   return `${REPORT}${task}`;

@@ -101,7 +101,7 @@ function isAsked(message: Message): boolean {
 export function isReport(message: Message): boolean {
   return (
     message.role === "user" &&
-    /^\[\[sessiond message from inter_session \S+\]\]\nReport of /.test(plain(message))
+    /^\[\[sessiond message from inter_session \S+ via report\]\]/.test(plain(message))
   );
 }
 

@@ -50,9 +50,7 @@ class Scripted implements Worker {
     this.changes += 1;
   }
 
-  forwarded(): void {
-    this.changes += 1;
-  }
+  readonly forwarded = this.changed;
 
   async leave(): Promise<void> {
     this.hasLeft = true;

@@ -12,6 +12,7 @@
 //   G2. A budget is exceeded by no more than the steps that were let in used beyond their estimate.
 //   G3. A tree without a budget costs nothing but a look at the rows above a child.
 
+import { unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { agentOf, type SessionKey } from "../routing/key.ts";
 import type { Session, Usage } from "./session.ts";
@@ -19,6 +20,12 @@ import type { Session, Usage } from "./session.ts";
 export interface Spent {
   readonly tokens: number;
   readonly cost: number; // in US dollars
+}
+
+/** What is known of a step before it. */
+export interface Estimate {
+  readonly least: number; //          tokens that it uses in any case: what it shows the model
+  readonly likely: Spent | null; //   null: nobody knows; then it is taken for one like those before it in the same budget
 }
 
 const NOTHING: Spent = { tokens: 0, cost: 0 };
@@ -39,27 +46,44 @@ export interface BudgetParts {
 export class Budgets {
   readonly #parts: BudgetParts;
   readonly #reserved = new Map<SessionKey, Spent>();
+  #givenBack = Promise.withResolvers<void>();
 
   constructor(parts: BudgetParts) {
     this.#parts = parts;
   }
 
   /**
-   * How to give it back, when what was used is charged; or, in words, which budget has no room. `estimate` null: nobody knows
-   * what the step will use, so it is taken for one like those before it in the same budget.
+   * How to give it back, when what was used is charged; or, in words, which budget has no room. While others have reserved what
+   * is left, it is waited for: they may use less. Rejects when the signal is aborted.
    */
-  async reserve(session: Session, estimate: Spent | null): Promise<(() => void) | string> {
-    const bounds = await this.#boundsOf(session);
-    for (const { key, tokens, cost, used } of bounds) {
-      const reserved = this.#reserved.get(key) ?? NOTHING;
-      const whose = key === session.key ? "it and its sub-agents" : `${key} and its sub-agents`;
-      if (used.tokens + reserved.tokens >= tokens)
-        return `${whose} may use ${tokens} tokens in all, and have`;
-      if (used.cost + reserved.cost >= cost) return `${whose} may cost $${cost} in all, and have`;
+  async reserve(
+    session: Session,
+    estimate: () => Estimate,
+    signal: AbortSignal,
+  ): Promise<(() => void) | string> {
+    for (;;) {
+      const bounds = await this.#boundsOf(session);
+      if (bounds.length === 0) return () => {}; // G3
+      const step = estimate();
+      const full = bounds.map((bound) => whyFull(session.key, bound, step)).find((why) => why !== null);
+      if (full !== undefined) return full;
+      // G1: nothing is awaited between this look and reserving.
+      const isFree = bounds.every((bound) => hasRoom(bound, this.#reserved.get(bound.key) ?? NOTHING));
+      if (isFree) return this.#reserve(bounds, step);
+      await unlessAborted(this.#givenBack.promise, signal);
     }
-    for (const { key, usual } of bounds) this.#add(key, estimate ?? usual, 1); // G1: nothing was awaited since the look
+  }
+
+  #reserve(bounds: readonly Bound[], { likely, least }: Estimate): () => void {
+    const of = ({ usual }: Bound): Spent => {
+      const { tokens, cost } = likely ?? usual;
+      return { tokens: Math.max(tokens, least), cost };
+    };
+    for (const bound of bounds) this.#add(bound.key, of(bound), 1);
     return () => {
-      for (const { key, usual } of bounds) this.#add(key, estimate ?? usual, -1);
+      for (const bound of bounds) this.#add(bound.key, of(bound), -1);
+      this.#givenBack.resolve();
+      this.#givenBack = Promise.withResolvers();
     };
   }
 
@@ -91,12 +115,13 @@ export class Budgets {
     return (await this.#parts.find(parent)) ?? (parent === root ? null : await this.#parts.find(root));
   }
 
+  /** Its own, or else its agent's. A child's may be larger than its parent's: the parent's holds for it too. */
   #limitsOf({ key, settings }: Session): { readonly tokens: number; readonly cost: number } {
     const own = settings.limits;
     const agents = this.#parts.agents.get(agentOf(key))?.limits;
     return {
-      tokens: Math.min(own?.tokens ?? Infinity, agents?.tokens ?? Infinity),
-      cost: Math.min(own?.cost ?? Infinity, agents?.cost ?? Infinity),
+      tokens: own?.tokens ?? agents?.tokens ?? Infinity,
+      cost: own?.cost ?? agents?.cost ?? Infinity,
     };
   }
 }
@@ -106,6 +131,22 @@ function usualIn(usage: Usage): Spent {
   const { tokens, cost } = spentBy(usage);
   const steps = Math.max(1, usage.steps);
   return { tokens: Math.max(1, Math.ceil(tokens / steps)), cost: cost / steps };
+}
+
+/** Null: there is room, but for what others have reserved. */
+function whyFull(asking: SessionKey, { key, tokens, cost, used }: Bound, { least }: Estimate): string | null {
+  const whose = `${key === asking ? "it" : key} and its sub-agents`;
+  if (used.tokens >= tokens || used.tokens + least > tokens)
+    return `${whose} may use ${tokens} tokens in all, have used ${used.tokens}, and this step takes at least ${least} (limits.tokens)`;
+  if (used.cost >= cost)
+    return `${whose} may cost $${cost} in all, and have cost $${used.cost.toFixed(4)} (limits.cost)`;
+  return null;
+}
+
+/** The first is let in whatever it may use: nobody would be, if a guess could keep everybody out. */
+function hasRoom({ tokens, cost, used }: Bound, reserved: Spent): boolean {
+  if (reserved.tokens === 0) return true;
+  return used.tokens + reserved.tokens < tokens && used.cost + reserved.cost < cost;
 }
 
 function spentBy({ input, output, cacheRead, cacheWrite, cost }: Usage): Spent {

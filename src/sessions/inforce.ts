@@ -1,5 +1,5 @@
-import type { Agent, QueueMode, TurnLimits, Verbose, Visibility } from "../config/config.ts";
-import type { Session, SessionLimits } from "./session.ts";
+import type { Agent, QueueMode, ToolPolicy, TurnLimits, Verbose, Visibility } from "../config/config.ts";
+import type { Session, SessionLimits, ToolScope } from "./session.ts";
 
 /** What holds for a session now. */
 export interface InForce {
@@ -29,7 +29,7 @@ const VISIBILITIES: readonly Visibility[] = ["self", "tree", "agent", "all"];
  * sight and time no more than its own agent, its root's agent and whoever spawned it let it have.
  */
 export function agentFor({ settings }: Pick<Session, "settings">, own: Agent, root: Agent): Agent {
-  const ofRoot = own.id === root.id ? [] : [root.tools];
+  const ofRoot = own.id === root.id ? [] : scopesOf(root.tools);
   const sight = VISIBILITIES.find((each) => [own, root].some(({ tools }) => tools.visibility === each));
   return {
     ...own,
@@ -38,17 +38,33 @@ export function agentFor({ settings }: Pick<Session, "settings">, own: Agent, ro
       ...own.tools,
       exec: own.tools.exec && root.tools.exec,
       visibility: sight ?? "self",
-      within: [...ofRoot.map(({ allow, deny }) => ({ allow, deny })), ...settings.tools],
+      within: [...ofRoot, ...settings.tools],
     },
-    limits: limitsFor(settings.limits, own.limits),
+    limits: limitsFor(settings.limits, own.id === root.id ? own.limits : lesser(own.limits, root.limits)),
   };
 }
 
+/** A policy as scopes, for those of another agent who are not to have more than it allows. */
+export function scopesOf({ allow, deny, exec, within }: ToolPolicy): readonly ToolScope[] {
+  const programs = exec ? [] : ["exec", "process"];
+  return [{ allow, deny: [...deny, ...programs] }, ...within];
+}
+
+function lesser(one: TurnLimits, other: TurnLimits): TurnLimits {
+  return {
+    ...one,
+    stepsPerTurn: Math.min(one.stepsPerTurn, other.stepsPerTurn),
+    turnSeconds: Math.min(one.turnSeconds, other.turnSeconds),
+    toolSeconds: Math.min(one.toolSeconds, other.toolSeconds),
+  };
+}
+
+/** People may set more than the configuration says; what an agent gives is no more than it has (children/spawn.ts). */
 function limitsFor(given: SessionLimits | null, own: TurnLimits): TurnLimits {
   if (given === null) return own;
   return {
     ...own,
-    stepsPerTurn: Math.min(given.stepsPerTurn ?? Infinity, own.stepsPerTurn),
-    turnSeconds: Math.min(given.turnSeconds ?? Infinity, own.turnSeconds),
+    stepsPerTurn: given.stepsPerTurn ?? own.stepsPerTurn,
+    turnSeconds: given.turnSeconds ?? own.turnSeconds,
   };
 }

@@ -44,6 +44,12 @@ export const NO_USAGE: Usage = {
   toolPeakBytes: 0,
 };
 
+/** Nobody is born below one that has ended, or is to die: a kill must reach everybody. */
+function checkParent(parent: Session | null): void {
+  if (parent !== null && (parent.state.kind === "ended" || parent.signal === "kill"))
+    throw new Fault("ended", `${parent.key} has ended, or is being killed: it has no more children`);
+}
+
 /** The row of a new session. Its transcript holds the header line and nothing else. */
 export function openedRow(
   change: Pick<Of<"open">, "key" | "transcript" | "parent" | "settings">,
@@ -52,6 +58,7 @@ export function openedRow(
   atMs: number,
 ): Session {
   const { kind, agent } = describeKey(change.key);
+  checkParent(parent);
   return {
     key: change.key,
     agent,
@@ -267,11 +274,12 @@ export function sealLetter(letter: Letter): { readonly body: string; readonly pr
 }
 
 /**
- * People and what sessions send share a bounded mailbox. The system's own letters always find room, and so do answers to
- * what a session sent: there are no more of them than it has sent, and the commit that ends a turn must not fail on them.
+ * People and what sessions send share a bounded mailbox. The system's own letters always find room, and so do reports and
+ * answers to what a session sent: there are no more of them than it has sent, and the commit that ends a turn must not fail on them.
  */
 export function isCapped({ from }: Letter): boolean {
-  return from.kind === "external_user" || (from.kind === "inter_session" && from.tool !== null);
+  if (from.kind === "inter_session") return from.tool !== null && from.tool !== "report";
+  return from.kind === "external_user";
 }
 
 /** What waits for a session's owner beside what its row says. */

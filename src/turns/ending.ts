@@ -5,10 +5,10 @@ import { Fault } from "../base/fault.ts";
 import type { Class } from "../mail/letter.ts";
 import { isAbort, isDeadline, isOrder, taskOf } from "../mail/task.ts";
 import { isOneShot, type SessionKey } from "../routing/key.ts";
+import { livingBelow } from "../sessions/below.ts";
 import type { Writing } from "../sessions/held.ts";
 import type { Outcome, RunState, Session, Usage } from "../sessions/session.ts";
 import type { Change, Store } from "../store/store.ts";
-import { PAGE_ROWS_MAX } from "../limits.ts";
 import type { Block, Body } from "../transcript/entry.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import type { Replies } from "./replies.ts";
@@ -46,16 +46,16 @@ export async function endTurn(
   const { held, mailbox } = place;
   const said = ending.words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
   const find = (key: SessionKey): Promise<Session | null> => parts.store.session(key);
-  const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
   let gone: ReadonlyMap<string, string> | null = null; // null: all who asked may be there
   for (let stays = false; ;) {
     const late = mailbox.known.filter(
       (mail) => isAbort(mail) || (isDeadline(mail) && !mailbox.has(taskOf(mail))),
     );
     const reports = await reportsOf(parts, place, closing, ending, said);
+    const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
     const take = late.map(({ id }) => id);
     const left = tasksLeft(await held.entries(), held.row.transcript.copied);
-    const writing = writingOf(parts, place, closing, { ...ending, stays, left });
+    const writing = await writingOf(parts, place, closing, { ...ending, stays, left });
     const others = [...closing.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];
     try {
       await held.commit({ ...writing, take, others });
@@ -74,8 +74,8 @@ export async function endTurn(
   }
 }
 
-function writingOf(
-  { world }: TurnParts,
+async function writingOf(
+  { world, store }: TurnParts,
   { held }: Place,
   { turn, steps }: Closing,
   {
@@ -89,7 +89,7 @@ function writingOf(
     readonly stays: boolean;
     readonly left: readonly Body[];
   },
-): Writing {
+): Promise<Writing> {
   const data: TurnEnded = { turn, outcome, reason, steps };
   const state = stateAfter(held.row, outcome, { reason, atMs: world.nowMs() });
   const isEnd = state.kind === "ended" && !stays;
@@ -101,8 +101,14 @@ function writingOf(
     ],
     charge,
     state: isEnd ? state : { kind: "idle" },
-    afterwards: isEnd && held.row.settings.deleteAtEnd ? [{ do: "delete", key: held.key, expect: null }] : [],
+    afterwards:
+      isEnd && (await mayBeDeleted(store, held.row)) ? [{ do: "delete", key: held.key, expect: null }] : [],
   };
+}
+
+/** While somebody below it lives it stays: who is above that one could not be told otherwise. */
+async function mayBeDeleted(store: Pick<Store, "sessions">, { key, settings }: Session): Promise<boolean> {
+  return settings.deleteAtEnd && (await livingBelow(store, key)).length === 0;
 }
 
 /** One for each task that was given in this turn's letters. */
@@ -119,6 +125,7 @@ async function reportsOf(
   const content = await reportContent(
     {
       key: held.key,
+      label: held.row.settings.label,
       outcome,
       reason,
       said: outcome === "done" ? said : lastWords([...entries, ...last]),
@@ -137,16 +144,10 @@ async function reportsOf(
   );
 }
 
-/** Its children are killed with it. In the commit of its own end: so none is forgotten, and none is born after it. */
+/** All below it are killed with it, in the commit of its own end: nobody is born below one that is to die (store/rules.ts). */
 export async function killingBelow(store: Pick<Store, "sessions">, key: SessionKey): Promise<Change[]> {
-  const changes: Change[] = [];
-  for (let cursor: string | null | undefined = undefined; cursor !== null;) {
-    const page = await store.sessions({ parent: key, limit: PAGE_ROWS_MAX, cursor: cursor ?? null });
-    const living = page.rows.filter(({ state, signal }) => state.kind !== "ended" && signal !== "kill");
-    changes.push(...living.map((child): Change => ({ do: "signal", key: child.key, signal: "kill" })));
-    cursor = page.next;
-  }
-  return changes;
+  const living = (await livingBelow(store, key)).filter(({ signal }) => signal !== "kill");
+  return living.map((child): Change => ({ do: "signal", key: child.key, signal: "kill" }));
 }
 
 /** What is written of a turn that stays open, for whoever goes on with it; null: nothing, it rests already. */

@@ -5,6 +5,7 @@ import type { Prompts } from "../config/prompt.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
 import type { Catalog } from "../models/catalog.ts";
+import type { SessionKey } from "../routing/key.ts";
 import type { Slots } from "../scheduler/slots.ts";
 import type { Budgets } from "../sessions/budget.ts";
 import type { Held } from "../sessions/held.ts";
@@ -25,6 +26,8 @@ export interface TurnParts {
   readonly prompts: Pick<Prompts, "of">;
   readonly answers: Answers;
   readonly tools: Pick<Toolbox, "of">;
+  /** Whether one of the others waits for this session, if only by way of more. */
+  readonly isCircle: (key: SessionKey, others: readonly SessionKey[]) => Promise<boolean>;
   readonly suspects: Suspects;
   readonly budgets: Budgets;
   readonly session: SessionConfig;

@@ -3,7 +3,7 @@
 
 import { MESSAGE_TEXT_BYTES_MAX } from "../limits.ts";
 import type { Class, Letter } from "../mail/letter.ts";
-import { reportId } from "../mail/task.ts";
+import { REPORT_TOOL, reportId } from "../mail/task.ts";
 import { handedOn } from "../mail/urgency.ts";
 import { agentOf, mainKey, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
@@ -14,6 +14,7 @@ import { isNote, type TurnOutcome } from "./where.ts";
 /** How a turn ended that somebody gave the task for. */
 export interface Ended {
   readonly key: SessionKey;
+  readonly label: string | null;
   readonly outcome: TurnOutcome;
   readonly reason: string | null;
   readonly said: string; //                  the last words; empty: none
@@ -36,11 +37,12 @@ const WORDS: Readonly<Record<TurnOutcome, string>> = {
 
 /** The whole of it: what does not fit a letter is a blob, and its beginning and end stay. */
 export async function reportContent(ended: Ended, putBlob: PutBlob): Promise<readonly Block[]> {
-  const { key, outcome, reason, said } = ended;
-  const why = reason === null ? "" : `: ${reason}`;
+  const { key, label, outcome, reason, said } = ended;
+  const who = label === null ? key : `${label.replaceAll(/\s+/g, " ")} (${key})`;
+  const why = reason === null || outcome === "killed" ? "" : `: ${reason.replaceAll(/\s+/g, " ")}`;
   const answer = outcome === "done" ? "Its answer:" : "What it had said:";
   const text = [
-    `Report of ${key}: ${WORDS[outcome]}${why}`,
+    `Report of ${who}: ${WORDS[outcome]}${why}`,
     figures(ended),
     ...(said.trim() === "" ? ["It said nothing."] : [answer, said]),
   ].join("\n");
@@ -52,7 +54,7 @@ export async function reportContent(ended: Ended, putBlob: PutBlob): Promise<rea
 export function reportLetter(child: SessionKey, task: string, of: Class, content: readonly Block[]): Letter {
   return {
     id: reportId(task),
-    from: { kind: "inter_session", source: child, tool: null },
+    from: { kind: "inter_session", source: child, tool: REPORT_TOOL },
     class: handedOn(of),
     mode: "followup", // It enters a turn that runs, but skips nothing and interrupts nothing.
     content,
@@ -73,7 +75,7 @@ export async function addresses(
   const found = new Set<SessionKey>([giver]);
   for (const start of [giver, child.parent])
     for (let at = start; at !== null; at = (await find(at))?.parent ?? null) found.add(at);
-  for (const key of [child.root, child.key]) found.add(mainKey(agentOf(key)));
+  for (const key of [child.root, child.key]) found.add(key).add(mainKey(agentOf(key)));
   found.delete(child.key); // One that was resumed by its own descendant.
   return [...found];
 }

@@ -16,7 +16,7 @@ function result(toolName: string, details: unknown, isError = false): Body {
 }
 
 function spawned(task: string, key: SessionKey = KEY): Body {
-  const details: Details = { spawned: { task, key } };
+  const details: Details = { spawned: { task, key, isTold: true } };
   return result("sessions_spawn", details);
 }
 
@@ -74,7 +74,9 @@ describe("tasks in flight", () => {
     assert.deepEqual(tasks(spawned("1"), spawned("2"), spawned("3")), ["1", "2", "3"]);
     assert.deepEqual(tasks(spawned("1"), spawned("2"), reported("1"), spawned("3")), ["2", "3"]);
     assert.deepEqual(tasks(spawned("1"), reported("1")), []);
-    assert.deepEqual(tasksIn(entries([spawned("1")]), 0), [{ id: "1", key: KEY, givenAtMs: Date.parse(AT) }]);
+    assert.deepEqual(tasksIn(entries([spawned("1")]), 0), [
+      { id: "1", key: KEY, givenAtMs: Date.parse(AT), isTold: true },
+    ]);
   });
 
   test("of one child may be several: each is a task of its own", () => {

@@ -9,12 +9,14 @@ export interface Task {
   readonly id: string; //         of the letter that the child was given
   readonly key: SessionKey; //    the child's
   readonly givenAtMs: number;
+  readonly isTold: boolean; //    false: its end is not reported, so nobody waits for it
 }
 
 /** What the result of a spawn keeps for us, and that of a yield. A model is not shown it. */
 export type Details =
-  | { readonly spawned: { readonly task: string; readonly key: SessionKey } }
-  | { readonly yielded: readonly string[] }; // ids of the tasks that are waited for
+  | { readonly spawned: { readonly task: string; readonly key: SessionKey; readonly isTold: boolean } }
+  /** Ids of the tasks that are waited for. "all": every one that was given before. It is never so much that it is spilled. */
+  | { readonly yielded: readonly string[] | "all" };
 
 /** `copied` entries are another session's, and so are the tasks in them. */
 export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
@@ -26,8 +28,8 @@ export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
     for (const id of leftIn(entry)) tasks.delete(id);
     const details = detailsOf(entry);
     if (details && "spawned" in details) {
-      const { task, key } = details.spawned;
-      tasks.set(task, { id: task, key, givenAtMs: Date.parse(entry.timestamp) });
+      const { task, key, isTold } = details.spawned;
+      tasks.set(task, { id: task, key, givenAtMs: Date.parse(entry.timestamp), isTold });
     }
   }
   return [...tasks.values()];
@@ -55,13 +57,23 @@ export function restsOn(entries: readonly Entry[], copied: number): readonly Tas
   const since = entries.slice(at + 1);
   const yielded = at < 0 ? null : detailsOf(entries[at]);
   if (!yielded || !("yielded" in yielded) || since.some(breaksIn)) return [];
-  const awaited = new Set(yielded.yielded);
-  return tasksIn(entries, copied).filter(({ id }) => awaited.has(id));
+  const given = new Set(tasksIn(entries.slice(0, at), copied).map(({ id }) => id));
+  const awaited = yielded.yielded === "all" ? given : new Set(yielded.yielded);
+  return tasksIn(entries, copied).filter(({ id, isTold }) => isTold && awaited.has(id));
 }
+
+/** The yield is over, though nobody has reported. The model is told. */
+export function brokenNote(awaited: readonly SessionKey[]): Body {
+  const content = `You do not wait for ${awaited.join(", ")}: one of them waits for you. Go on; reports come by themselves.`;
+  return { type: "custom_message", customType: YIELD_BROKEN, content, display: true };
+}
+
+const YIELD_BROKEN = "sessiond/yield-broken";
 
 /** Somebody who is no child has written, the model has spoken since, or the turn has ended. */
 function breaksIn(entry: Entry): boolean {
   if (entry.type === "custom") return entry.customType === "sessiond/turn-ended";
+  if (entry.type === "custom_message") return entry.customType === YIELD_BROKEN;
   if (entry.type !== "message") return false;
   const { role } = entry.message;
   return role === "assistant" || (role === "user" && reportIn(entry) === null);

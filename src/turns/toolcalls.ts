@@ -327,7 +327,7 @@ function textBlock(text: string): Block {
 /** Of anything that was thrown, shortly. */
 function wordsOf(error: unknown): string {
   if (error instanceof Fault)
-    return error.code === "bad_input" ? error.message : `${error.message} (${error.code}: ${error.todo})`;
+    return error.code === "bad_input" ? error.message : `${error.message} (${error.code})`;
   const text = textOf(error);
   return text.length > 2_000 ? `${text.slice(0, 2_000)} …` : text || "without a reason";
 }

@@ -24,6 +24,7 @@ import type { Mailbox } from "../mail/mailbox.ts";
 import { isAbort, isDeadline, taskOf } from "../mail/task.ts";
 import { highest } from "../mail/urgency.ts";
 import type { Answer } from "../models/model.ts";
+import type { SessionKey } from "../routing/key.ts";
 import type { Held } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
@@ -39,7 +40,7 @@ import { reserved } from "./reserving.ts";
 import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { isRest, obeyed, Stopped, Stops, type Stop } from "./stop.ts";
-import { restsOn } from "./tasks.ts";
+import { brokenNote, restsOn } from "./tasks.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
 import type { OpenTurn, TurnStarted, Unsettled } from "./where.ts";
@@ -183,22 +184,39 @@ export class Turn {
   /** True: it was the last one. */
   async #step(): Promise<boolean> {
     await this.#safePoint();
-    const waiting = await this.#mailbox.waiting();
+    const awaited = await this.#awaited();
+    const waiting = await (awaited.length > 0 ? this.#mailbox.all() : this.#mailbox.waiting());
     const order = waiting.find((mail) => isAbort(mail) || (isDeadline(mail) && this.has(taskOf(mail))));
     if (order) throw new Stopped(obeyed(order));
     this.#stops.either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
     const letters = entering(waiting, this.#inForce().queueMode);
     if (letters.length > 0) await this.#take(letters, []);
-    const { copied } = this.#held.row.transcript;
-    if (restsOn(await this.#held.entries(), copied).length > 0)
-      throw new Stopped({ kind: "yielded", why: "it waits for its children" });
-    this.#settle = await reserved(this.#parts.budgets, this.#held);
+    if (awaited.length > 0 && letters.length > 0) return false; // Others may have come; perhaps none is missing now.
+    if (awaited.length > 0) await this.#rest(awaited);
+    this.#settle = await reserved(this.#parts.budgets, this.#held, this.#stops.either);
     try {
       const { answer, ...how } = await this.#ask();
       return answer.kind === "reply" ? await this.#hear(answer, how) : await this.#fallSilent(answer, how);
     } finally {
       this.#settle();
     }
+  }
+
+  /** The children that it has yielded for and that have not reported. */
+  async #awaited(): Promise<readonly SessionKey[]> {
+    const { copied } = this.#held.row.transcript;
+    return restsOn(await this.#held.entries(), copied).map(({ key }) => key);
+  }
+
+  /**
+   * Two who yield at the same moment, each for the other, both looked before either was seen to wait. So it is looked once
+   * more, now that it is written down, and whoever sees it goes on.
+   */
+  async #rest(awaited: readonly SessionKey[]): Promise<void> {
+    const { key, state } = this.#held.row;
+    const isCircle = state.kind !== "waiting" && (await this.#parts.isCircle(key, awaited));
+    if (!isCircle) throw new Stopped({ kind: "yielded", why: "it waits for its children" });
+    await this.#held.commit({ entries: [brokenNote(awaited)] });
   }
 
   /** No model answers: that ends the turn. */

@@ -7,7 +7,7 @@ import { KILLED_GRACE_MS } from "../limits.ts";
 import { isUrgent, modeOf, nextTurn } from "../mail/batch.ts";
 import type { Class, Mail, Mode } from "../mail/letter.ts";
 import { Mailbox } from "../mail/mailbox.ts";
-import { isDeadline, isOrder, taskOf } from "../mail/task.ts";
+import { isDeadline, isOrder, isReport, taskOf } from "../mail/task.ts";
 import { Outbox, type OutboxParts } from "../mail/outbox.ts";
 import { agentOf, type SessionKey } from "../routing/key.ts";
 import type { Processes } from "../sandbox/processes.ts";
@@ -18,7 +18,7 @@ import type { RunState, Session, Signal } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
 import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
-import { tasksIn, tasksLeft, type Task } from "./tasks.ts";
+import { restsOn, tasksIn, tasksLeft, type Task } from "./tasks.ts";
 import { obeyed } from "./stop.ts";
 import { Turn } from "./turn.ts";
 import { openTurn, type OpenTurn } from "./where.ts";
@@ -59,14 +59,14 @@ export class SessionWorker implements Worker {
   #nudge: (() => void) | null = null;
   readonly #ears = new Set<(heard: Heard) => void>();
   /** Whom its turn waits for, by a tool. */
-  waitsFor: readonly SessionKey[] = [];
+  joins: readonly SessionKey[] = [];
 
   constructor(parts: WorkParts, held: Held) {
     const { key } = held;
     this.#parts = parts;
     this.#held = held;
     this.#agent = parts.agents.get(agentOf(key)) ?? null;
-    this.#mailbox = new Mailbox((limit) => parts.store.mail(key, { limit }));
+    this.#mailbox = new Mailbox((page) => parts.store.mail(key, page));
     this.#outbox = new Outbox(parts.outbox, key);
   }
 
@@ -94,10 +94,22 @@ export class SessionWorker implements Worker {
     return known && tasksIn(known, row.transcript.copied);
   }
 
+  /** Whom it waits for, by a tool or resting; null: its entries are not in memory. */
+  get waitsFor(): readonly SessionKey[] | null {
+    const { known, row } = this.#held;
+    if (this.joins.length > 0) return this.joins;
+    return known && restsOn(known, row.transcript.copied).map((task) => task.key);
+  }
+
   /** Returns how to stop it. */
   listen(ear: (heard: Heard) => void): () => void {
     this.#ears.add(ear);
     return () => this.#ears.delete(ear);
+  }
+
+  /** Its turn has this letter. */
+  has(mailId: string): boolean {
+    return this.#turn?.has(mailId) === true;
   }
 
   isUrgent(mail: Mail): boolean {
@@ -142,7 +154,7 @@ export class SessionWorker implements Worker {
   arrive(mail: Mail): void {
     if (this.#turn?.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
     const usual = this.#usualMode();
-    this.#mailbox.arrive(mail, isUrgent(mail, usual));
+    this.#mailbox.arrive(mail, isUrgent(mail, usual) || isReport(mail) || isOrder(mail));
     this.#parts.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
     this.#nudge?.();
     for (const ear of [...this.#ears]) ear({ mail, isUrgent: isUrgent(mail, usual) });

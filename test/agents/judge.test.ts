@@ -59,7 +59,7 @@ function result(toolName: string, text: string, details?: object): Body {
 
 function spawned(task: string, key: SessionKey): Body {
   const told = { sessionKey: key, id: task, created: true, queued: false };
-  return result("sessions_spawn", JSON.stringify(told), { spawned: { task, key } });
+  return result("sessions_spawn", JSON.stringify(told), { spawned: { task, key, isTold: true } });
 }
 
 const MAINS: readonly Body[] = [

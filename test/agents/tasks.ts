@@ -21,7 +21,7 @@ export function tasksOf(stories: readonly Story[], reports: AgentReports): Tasks
       const [result] = call.results;
       if (!isCall(call, "spawn") || result?.isError !== false) continue;
       const { id, sessionKey: child } = JSON.parse(result.text) as { id: string; sessionKey: string };
-      tasks.set(id, { giver: row.key, child, isTold: result.details !== undefined });
+      tasks.set(id, { giver: row.key, child, isTold: isToldIn(result.details) });
     }
   for (const [name, { id, key: child }] of reports.acknowledged) {
     const asked = reports.tried.get(name);
@@ -71,4 +71,10 @@ export class Family {
   isOfGone(cause: string): boolean {
     return this.#transcripts.has(/^cause:call:([^:]+):/.exec(cause)?.[1] ?? "");
   }
+}
+
+function isToldIn(details: unknown): boolean {
+  return (
+    (details as { readonly spawned?: { readonly isTold?: boolean } } | undefined)?.spawned?.isTold === true
+  );
 }

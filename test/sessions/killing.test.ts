@@ -20,7 +20,7 @@ import {
 import { fault, Gate, Stage } from "./stage.ts";
 
 const ANN = "agent:main:direct:ann";
-const KILLED = "was killed: the session was killed";
+const KILLED = "was killed";
 
 /** A stage whose agent has a gate to stand before. */
 async function gated(t: Parameters<typeof Stage.open>[0]): Promise<{ stage: Stage; gate: Gate }> {

@@ -202,7 +202,7 @@ async function crowd(at: Corner): Promise<SessionKey[]> {
   const born: SessionKey[] = [];
   for (let n = 0; n < 40; n += 1) {
     const key = n === 20 ? parseKey(`agent:${at.agent}:main`) : at.key(`${n}`);
-    const parent = n > 6 && n % 3 === 0 ? (born[n % 4] ?? null) : null;
+    const parent = n > 6 && n % 3 === 0 ? (born[[0, 1, 3, 4][n % 4] ?? 0] ?? null) : null; // Who lives.
     const label = ["red", "Red", "blue", null][n % 4] ?? null;
     const changes: Change[] = [at.opening(key, { parent, settings: { label } })];
     const state = [null, { kind: "queued", sinceMs: n } as const, ended(n)][n % 5];

@@ -1,7 +1,7 @@
-import type { SessionKey } from "../routing/key.ts";
-import type { Session } from "../sessions/session.ts";
-import type { Page, Store } from "../store/store.ts";
 import { PAGE_ROWS_MAX } from "../limits.ts";
+import type { SessionKey } from "../routing/key.ts";
+import type { Page, Store } from "../store/store.ts";
+import type { Session } from "./session.ts";
 
 /** All descendants of a session, also of those that have ended: what they spawned may live. Those it names come first. */
 export async function below(store: Pick<Store, "sessions">, key: SessionKey): Promise<readonly Session[]> {
@@ -24,4 +24,12 @@ export async function isAbove(store: Pick<Store, "session">, key: SessionKey, of
   for (let at = of.parent; at !== null; at = (await store.session(at))?.parent ?? null)
     if (at === key) return true;
   return false;
+}
+
+/** Those of them that have not ended, and that nobody has killed yet. */
+export async function livingBelow(
+  store: Pick<Store, "sessions">,
+  key: SessionKey,
+): Promise<readonly Session[]> {
+  return (await below(store, key)).filter(({ state }) => state.kind !== "ended");
 }
