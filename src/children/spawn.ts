@@ -174,7 +174,8 @@ async function mustBeNoWider(
     at = at.parent === null ? null : await store.session(at.parent)
   ) {
     const { limits } = at.settings;
-    if ((limits?.tokens ?? limits?.cost ?? null) !== null && !(await isAbove(store, at.key, found)))
+    const isBudget = (limits?.tokens ?? limits?.cost ?? null) !== null;
+    if (isBudget && at.key !== key && !(await isAbove(store, at.key, found)))
       throw new Fault(
         "forbidden",
         `${key} is not within the budget of ${at.key}, which holds for you: open one of your own`,

@@ -31,6 +31,8 @@ export interface Closing {
   readonly turn: string;
   readonly steps: number;
   readonly class: Class;
+  /** Whether it has taken this letter. */
+  readonly has: (mailId: string) => boolean;
   readonly replies: Replies;
   /** Takes and writes down what waits: of a session that is killed nothing stays unread. */
   readonly takeRest: () => Promise<void>;
@@ -47,10 +49,10 @@ export async function endTurn(
   const said = ending.words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
   const find = (key: SessionKey): Promise<Session | null> => parts.store.session(key);
   let gone: ReadonlyMap<string, string> | null = null; // null: all who asked may be there
+  let isRead = false; // the mailbox was read anew, so that what is not in it does not wait
   for (let stays = false; ;) {
-    const late = mailbox.known.filter(
-      (mail) => isAbort(mail) || (isDeadline(mail) && !mailbox.has(taskOf(mail))),
-    );
+    const isOver = (task: string): boolean => closing.has(task) || (isRead && !mailbox.has(task));
+    const late = mailbox.known.filter((mail) => isAbort(mail) || (isDeadline(mail) && isOver(taskOf(mail))));
     const reports = await reportsOf(parts, place, closing, ending, said);
     const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
     const take = late.map(({ id }) => id);
@@ -65,7 +67,10 @@ export async function endTurn(
       if (!(error instanceof Fault)) throw error;
       if (error.code === "unread" && ending.outcome === "killed") await closing.takeRest();
       // Who wrote is answered by another turn, and then it ends. What we know of may be all: a deadline that just came.
-      else if (error.code === "unread") stays = (await mailbox.refreshed()).some((mail) => !isOrder(mail));
+      else if (error.code === "unread") {
+        stays = (await mailbox.refreshed()).some((mail) => !isOrder(mail));
+        isRead = true;
+      }
       // A session that asked is gone: that must keep neither this turn from ending, nor others from hearing of it.
       else if ((error.code === "not_found" || error.code === "ended") && gone === null)
         gone = await closing.replies.gone(find);

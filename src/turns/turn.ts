@@ -351,6 +351,7 @@ export class Turn {
         turn: this.#id,
         steps: this.#steps,
         class: this.#askers.class,
+        has: (mailId) => this.has(mailId),
         replies: this.#askers.replies,
         takeRest: async () => await this.#take(await this.#mailbox.refreshed(), []),
       },

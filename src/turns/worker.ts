@@ -140,7 +140,8 @@ export class SessionWorker implements Worker {
 
   /** No turn runs. If the time of a task is up that has not begun, it never does; else the order came too late. */
   async #expire(order: Mail): Promise<void> {
-    const task = isDeadline(order) && this.#mailbox.known.find(({ id }) => id === taskOf(order));
+    const waiting = isDeadline(order) ? await this.#mailbox.all() : [];
+    const task = waiting.find(({ id }) => id === taskOf(order));
     if (task) await this.#run(null, (turn) => turn.expire(task, order));
     else await this.#held.commit({ take: [order.id] });
     this.#mailbox.remove([order.id]);

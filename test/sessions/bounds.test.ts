@@ -248,7 +248,7 @@ for (const line of ["!wait", YIELD])
     const refused = (await stage.results(named("second"))).find(({ isError }) => isError);
     assert.match(
       refused?.text ?? "",
-      /waits for agent:main:thread:second, which would wait for ever \(would_deadlock/,
+      /waits for agent:main:thread:second, and both would wait for ever \(would_deadlock/,
     );
     await stage.until(async () => (await reports(stage, named("second"))).length === 1);
     for (const key of [named("first"), named("second"), MAIN]) await stage.rest(key);

@@ -242,7 +242,7 @@ describe("by an agent", () => {
     );
     const { tree, usage } = await stage.sessions.status(MAIN);
     assert.equal(tree.steps, usage.steps + 1, "what it uses is counted for its root");
-    assert.match(await asked(stage, MAIN, forking({ name: "idea" })), /exists.*choose another name/);
+    assert.match(await asked(stage, MAIN, forking({ name: "idea" })), /; choose another name.*\(exists\)/);
   });
 
   test("it forks only what it may see", async (t) => {

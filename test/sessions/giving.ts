@@ -1,12 +1,25 @@
 // Sessions that give tasks to others, for tests: the words they do it with, and what they heard.
 
+import assert from "node:assert/strict";
 import { isReport } from "../../src/mail/task.ts";
 import { textOf, type Entry } from "../../src/transcript/entry.ts";
+import { spawn } from "./family.ts";
 import type { Stage } from "./stage.ts";
+
+/** A child with a name, and how it is asked for. */
+export const BUDGET = "agent:main:thread:budget-planning";
+export const NAMED = { sessionKey: "thread:budget-planning", resumeIfExists: true };
 
 /** A script that gives tasks, rests until all of them were heard of, and says what the tools and the children said. */
 export function giving(...spawns: readonly string[]): string {
   return [...spawns, "!then", "!call sessions_yield", "!then", "!results"].join("\n");
+}
+
+/** Asks a session to give one task, and waits for the report. What it says is what the tools and the child said. */
+export async function give(stage: Stage, from: string, task: string, more: object = NAMED): Promise<string> {
+  const { outcome, text } = await stage.sessions.ask(from, giving(spawn(task, more)));
+  assert.equal(outcome, "done");
+  return text;
 }
 
 /** The reports that a session has read, in their order. */

@@ -4,20 +4,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { describeKey, parseKey, type ConfigInput } from "../../src/index.ts";
 import { MAIN, spawn } from "./family.ts";
-import { giving, heardOf, lastSpawn, reportsIn, spawnsOf } from "./giving.ts";
+import { BUDGET, give, giving, heardOf, lastSpawn, NAMED, reportsIn, spawnsOf } from "./giving.ts";
 import { Gate, Stage } from "./stage.ts";
 
 const ANN = "agent:main:telegram:direct:ann";
-const BUDGET = "agent:main:thread:budget-planning";
-const NAMED = { sessionKey: "thread:budget-planning", resumeIfExists: true };
 const TASK = "Continue tracking Q1 budget planning...";
-
-/** Asks a session to give one task, and waits for the report. What it says is what the tools and the child said. */
-async function give(stage: Stage, from: string, task: string, more: object = NAMED): Promise<string> {
-  const { outcome, text } = await stage.sessions.ask(from, giving(spawn(task, more)));
-  assert.equal(outcome, "done");
-  return text;
-}
 
 async function transcriptOf(stage: Stage, key: string): Promise<string> {
   return (await stage.sessions.status(key)).transcript;
@@ -59,7 +50,7 @@ describe("a named child", () => {
     assert.equal(await transcriptOf(stage, BUDGET), transcript);
   });
 
-  test("is a child of its agent: another's is found by its whole key and the agent's name", async (t) => {
+  test("of another agent is found by its whole key and the agent's name, and only by who is above it", async (t) => {
     const config: ConfigInput = { agents: { main: { subagents: { agents: ["larry"] } }, larry: {} } };
     const stage = await Stage.open(t, config);
     const key = "agent:larry:thread:plans";
@@ -67,11 +58,25 @@ describe("a named child", () => {
     await give(stage, MAIN, "!say 1", { ...named, agent: "larry" });
     assert.equal((await lastSpawn(stage, MAIN)).sessionKey, key);
     assert.equal((await stage.sessions.status(key)).agent, "larry");
-    const own = { sessionKey: "thread:plans", resumeIfExists: true };
-    assert.match(await give(stage, "agent:larry:main", "!list", own), /^3 messages/m);
-    assert.equal((await lastSpawn(stage, "agent:larry:main")).sessionKey, key);
+    assert.match(await give(stage, MAIN, "!list", { ...named, agent: "larry" }), /^3 messages/m);
     assert.match(await give(stage, MAIN, "!list", named), /say agent: "larry" too/);
-    assert.match(await give(stage, "agent:larry:main", "!list", { ...NAMED, agent: "main" }), /forbidden/);
+    const other = /thread:[a-z]+ is not yours to go on with: it did not come of agent:[a-z:]+ \(forbidden\)/;
+    const own = { sessionKey: "thread:plans", resumeIfExists: true };
+    const larry = "agent:larry:main";
+    assert.match(await give(stage, larry, "!list", own), other, "its root is main's");
+    assert.match(
+      await give(stage, ANN, "!list", { ...named, agent: "larry" }),
+      other,
+      "it is another root's",
+    );
+    const ideas = { sessionKey: "agent:larry:thread:ideas", resumeIfExists: true };
+    await give(stage, larry, "!say 1", ideas);
+    assert.match(await give(stage, MAIN, "!list", { ...ideas, agent: "larry" }), other);
+    assert.match(await give(stage, larry, "!list", ideas), /^3 messages/m);
+    assert.match(
+      await give(stage, larry, "!list", { ...NAMED, agent: "main" }),
+      /does not name main.*forbidden/,
+    );
   });
 
   test("that exists is not gone on with unless that is asked for; what to do is said, and nothing is given", async (t) => {
@@ -192,16 +197,28 @@ describe("names", () => {
     assert.equal(new Set(keys).size, 2);
   });
 
+  for (const name of ["Plan B", "run", "Plänung"])
+    test(`are names as a sessionKey too, where a key could not hold them as they stand: ${name}`, async (t) => {
+      const stage = await Stage.open(t);
+      await give(stage, MAIN, "!say 1", { sessionKey: `thread:${name}` });
+      const { sessionKey } = await lastSpawn(stage, MAIN);
+      assert.equal(describeKey(parseKey(sessionKey)).name, name);
+      for (const same of [{ name }, { sessionKey }, { sessionKey: `thread:${name}` }])
+        await give(stage, MAIN, "!say 2", { ...same, resumeIfExists: true });
+      assert.equal((await stage.letters(sessionKey)).length, 4);
+    });
+
   test("that are no name of a child are refused with the reason, and nobody is opened", async (t) => {
     const stage = await Stage.open(t);
     const before = (await stage.sessions.list()).sessions.length;
     for (const [more, words] of [
       [{ sessionKey: "main" }, /a named child is called "thread:<name>", and "main" is not/],
       [{ sessionKey: "agent:main:group:4711" }, /a named child is called "thread:<name>"/],
-      [{ sessionKey: "subagent:0123" }, /a named child is called "thread:<name>"/],
+      [
+        { sessionKey: "subagent:0123" },
+        /there is no child agent:main:subagent:0123 to go on with \(not_found\)/,
+      ],
       [{ sessionKey: "cron:daily" }, /a named child is called "thread:<name>"/],
-      [{ sessionKey: "thread:Budget planning" }, /is not a session key/],
-      [{ sessionKey: "thread:Plänung" }, /is not a session key/],
       [{ sessionKey: "budget-planning" }, /is not a session key/],
       [{ sessionKey: "thread:" }, /is not a session key/],
       [{ sessionKey: "thread:a", name: "a" }, /by sessionKey or by name, not by both/],
@@ -211,25 +228,6 @@ describe("names", () => {
       assert.match(await give(stage, MAIN, "!say 1", more), words, JSON.stringify(more));
     assert.equal((await stage.sessions.list()).sessions.length, before);
   });
-});
-
-test("model, thinking and limits that a later task brings hold from then on", async (t) => {
-  const stage = await Stage.open(t);
-  await give(stage, MAIN, "!say 1");
-  const before = await stage.sessions.status(BUDGET);
-  assert.equal(before.model, "rehearsal/default");
-  const more = { model: "rehearsal/large", thinking: "high", limits: { stepsPerTurn: 1 } };
-  const two = "!call session_status\n!then\n!say 2";
-  const limited = /^Report of agent:main:thread:budget-planning: came to a limit: the turn took 1 steps/m;
-  assert.match(await give(stage, MAIN, two, { ...NAMED, ...more }), limited);
-  await stage.reopen();
-  assert.match(await give(stage, ANN, two), limited, "also for whoever gives the next one without a word");
-  const after = await stage.sessions.status(BUDGET);
-  assert.deepEqual([after.model, after.thinking], ["rehearsal/large", "high"]);
-  assert.ok(after.usage.cost > 0);
-  const wider = { ...NAMED, limits: { stepsPerTurn: 2 } };
-  assert.match(await give(stage, MAIN, two, wider), /Its answer:\n2$/m);
-  assert.equal((await stage.sessions.status(BUDGET)).model, "rehearsal/large");
 });
 
 test("several who open the same new name at once all give it their task, and one of them opens it", async (t) => {
