@@ -168,11 +168,7 @@ async function mustBeNoWider(
   const isOther = (one: SessionKey, other: SessionKey): boolean => agentOf(one) !== agentOf(other);
   if (isSubagent(key) || sight === "self" || isOther(key, session.key) || isOther(found.root, session.root))
     throw new Fault("forbidden", `${key} is not yours to go on with: it did not come of ${session.key}`);
-  for (
-    let at: Session | null = session;
-    at !== null;
-    at = at.parent === null ? null : await store.session(at.parent)
-  ) {
+  for (let at: Session | null = session; at !== null; at = await aboveOf(store, at)) {
     const { limits } = at.settings;
     const isBudget = (limits?.tokens ?? limits?.cost ?? null) !== null;
     if (isBudget && at.key !== key && !(await isAbove(store, at.key, found)))
@@ -181,6 +177,11 @@ async function mustBeNoWider(
         `${key} is not within the budget of ${at.key}, which holds for you: open one of your own`,
       );
   }
+}
+
+async function aboveOf(store: SpawnParts["store"], { parent, root }: Session): Promise<Session | null> {
+  if (parent === null) return null;
+  return (await store.session(parent)) ?? (parent === root ? null : await store.session(root));
 }
 
 /** What a child was given when it was opened stays: who would narrow it further would do so for everybody. */

@@ -19,10 +19,13 @@ export async function below(store: Pick<Store, "sessions">, key: SessionKey): Pr
   return found;
 }
 
-/** Whether a session stands above another, by birth. */
+/** Whether a session stands above another, by birth. Where one in between was deleted, the root is the next that is known. */
 export async function isAbove(store: Pick<Store, "session">, key: SessionKey, of: Session): Promise<boolean> {
-  for (let at = of.parent; at !== null; at = (await store.session(at))?.parent ?? null)
+  for (let at = of.parent; at !== null;) {
     if (at === key) return true;
+    const row: Session | null = await store.session(at);
+    at = row === null && at !== of.root ? of.root : (row?.parent ?? null);
+  }
   return false;
 }
 

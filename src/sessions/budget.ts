@@ -62,15 +62,17 @@ export class Budgets {
     signal: AbortSignal,
   ): Promise<(() => void) | string> {
     for (;;) {
+      const { promise: givenBack } = this.#givenBack;
       const bounds = await this.#boundsOf(session);
       if (bounds.length === 0) return () => {}; // G3
+      if (givenBack !== this.#givenBack.promise) continue; // What was charged meanwhile is not in what was read.
       const step = estimate();
       const full = bounds.map((bound) => whyFull(session.key, bound, step)).find((why) => why !== null);
       if (full !== undefined) return full;
       // G1: nothing is awaited between this look and reserving.
       const isFree = bounds.every((bound) => hasRoom(bound, this.#reserved.get(bound.key) ?? NOTHING));
       if (isFree) return this.#reserve(bounds, step);
-      await unlessAborted(this.#givenBack.promise, signal);
+      await unlessAborted(givenBack, signal);
     }
   }
 
