@@ -65,6 +65,7 @@ export interface Wired {
 /** Nothing runs yet: `begin` starts it. */
 export function wire(wiring: Wiring): Wired {
   const { config, world, log, catalog, prompts, channels, store, processes, mcp } = wiring;
+  const base = { world, log, store };
   const bus = new Bus();
   const slots = modelSlots(world, config);
   const processSlots = toolSlots(world, config);
@@ -80,10 +81,8 @@ export function wire(wiring: Wiring): Wired {
   warnOfPolicies(config, log, tools);
   const agents: ReadonlyMap<string, Agent> = config.agents;
   const work: WorkParts = {
-    world,
-    log,
+    ...base,
     bus,
-    store,
     commit,
     slots,
     processSlots,
@@ -105,20 +104,14 @@ export function wire(wiring: Wiring): Wired {
     clean: cleaning(secretsIn(config)),
     outbox: { store, commit, world, log, channels },
   };
-  const lanes: Lanes<SessionWorker> = new Lanes({
-    store,
-    world,
-    log,
-    begin: (claim) => beginWork(work, claim),
-  });
-  const clock = new Clock({ world, log, store, commit, due: (timer) => deadlineDue(store, timer) });
-  const routes = new Routes(config.session);
+  const lanes: Lanes<SessionWorker> = new Lanes({ ...base, begin: (claim) => beginWork(work, claim) });
+  const clock = new Clock({ ...base, commit, due: (timer) => deadlineDue(store, timer) });
   const system: System = {
     store,
     world,
     config,
     catalog,
-    routes,
+    routes: new Routes(config.session),
     lanes,
     clock,
     slots,

@@ -49,7 +49,6 @@ class Scripted implements Worker {
   changed(): void {
     this.changes += 1;
   }
-
   readonly forwarded = this.changed;
 
   async leave(): Promise<void> {

@@ -45,7 +45,7 @@ export const NO_USAGE: Usage = {
 };
 
 /** Nobody is born below one that has ended, or is to die: a kill must reach everybody. */
-function checkParent(parent: Session | null): void {
+export function checkParent(parent: Session | null): void {
   if (parent !== null && (parent.state.kind === "ended" || parent.signal === "kill"))
     throw new Fault("ended", `${parent.key} has ended, or is being killed: it has no more children`);
 }
@@ -58,7 +58,6 @@ export function openedRow(
   atMs: number,
 ): Session {
   const { kind, agent } = describeKey(change.key);
-  checkParent(parent);
   return {
     key: change.key,
     agent,

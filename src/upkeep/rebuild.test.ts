@@ -123,6 +123,7 @@ async function takesCommits(home: Home): Promise<void> {
   const fork = namedKey(DEFAULT_AGENT, "new fork");
   await home.store.commit([
     opening(fork, home.world.newId(), { copy: { of: KEYS.rewound, fromSeq: 1, throughSeq: 8 } }),
+    { do: "revive", key: KEYS.grandchild }, // Who has ended has no more children.
     opening(namedKey(DEFAULT_AGENT, "new child"), home.world.newId(), { parent: KEYS.grandchild }),
     { do: "delete", key: KEYS.blobs, expect: null },
   ]);

@@ -143,7 +143,7 @@ describe("a process that is killed while three children work", () => {
     await program.hear();
     await program.kill();
     await stage.reopen();
-    const why = /: runs subagents, resumed after a restart$/;
+    const why = /: runs subagents, resumed after a restart: agent:main:thread:owls, /;
     await stage.until(async () => why.test((await stage.sessions.status(MAIN)).why));
     letGo();
     const { outcome, text } = await stage.sessions.wait(MAIN, "asked");

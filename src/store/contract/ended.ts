@@ -176,6 +176,17 @@ function reviveContract(corner: () => Corner): void {
     assert.deepEqual([await at.waiting(key), await at.waiting(parent)], [[], ["2"]]);
   });
 
+  test("nobody is born below one that has ended, or is to die", async () => {
+    const at = corner();
+    const [dead, dying] = [await at.open("a"), await at.open("b")];
+    await at.end(dead);
+    await at.store.commit([{ do: "signal", key: dying, signal: "kill" }]);
+    for (const parent of [dead, dying])
+      await withoutTrace(at, "ended", [at.opening(at.key("c"), { parent })]);
+    await at.store.commit([{ do: "revive", key: dead }, at.opening(at.key("c"), { parent: dead })]);
+    assert.equal((await at.row(at.key("c"))).parent, dead);
+  });
+
   test("to a session that lives a revival does nothing, not even to its signal", async () => {
     const at = corner();
     const states: readonly RunState[] = [{ kind: "idle" }, RUNNING, { kind: "paused", sinceMs: 1 }];

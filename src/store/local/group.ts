@@ -34,6 +34,7 @@ import {
   openedRow,
   tell,
   type RowChange,
+  checkParent,
 } from "../rules.ts";
 import type { Changed, Posted, Receipt } from "../store.ts";
 import { Mailroom } from "./mailroom.ts";
@@ -216,6 +217,7 @@ export class Group {
     if (this.#tables.hasTranscript(change.transcript))
       throw new Fault("exists", `transcript ${change.transcript} exists already`);
     const parent = change.parent === null ? null : this.#rows.get(change.parent).row;
+    checkParent(parent);
     const source = change.copy === null ? null : this.#rows.get(change.copy.of).row; // a source that is gone cannot be copied
     if (change.copy?.missing) throw faultFrom(change.copy.missing);
     if (source !== null) checkSame(source, change.copy?.readOf ?? null);

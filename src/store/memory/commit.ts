@@ -18,6 +18,7 @@ import {
   checkAppend,
   checkContext,
   checkFence,
+  checkParent,
   checkRead,
   checkUntouched,
   forwardTo,
@@ -149,6 +150,7 @@ export class Commit {
     if (this.#tables.lines.has(change.transcript) || this.#tables.tombstones.has(change.transcript))
       throw new Fault("exists", `transcript ${change.transcript} exists already`);
     const parent = change.parent === null ? null : this.#tables.session(change.parent).row;
+    checkParent(parent);
     const source = change.copy === null ? null : this.#tables.session(change.copy.of).row;
     if (copied instanceof Fault) throw copied;
     const header = headerOf(change, { parent, source, copied: copied.length, atMs: this.#atMs });
