@@ -83,7 +83,10 @@ function isRefused(error: unknown, codes: readonly string[]): boolean {
   return error instanceof Fault && codes.includes(error.code);
 }
 
-/** What people do besides asking, mostly to children that work. Whoever is gone or has ended by then is not found. */
+/**
+ * What people do besides asking, mostly to children that work. Whoever is gone or has ended by then is not found, and who has
+ * nothing to do is not steered.
+ */
 async function meddle(): Promise<void> {
   const living = (await rowsOf()).filter(({ state }) => state !== "ended");
   const working = living.filter(({ parent, state }) => parent !== null && state !== "idle");
@@ -99,7 +102,7 @@ async function meddle(): Promise<void> {
     else if (rolled < 0.85) await sessions.cont(key);
     else await sessions.abort(key);
   } catch (error) {
-    if (!isRefused(error, ["not_found", "ended", "forbidden"])) throw error;
+    if (!isRefused(error, ["not_found", "ended", "forbidden", "bad_input"])) throw error;
   }
 }
 
