@@ -5,7 +5,6 @@ import { median, kibibytes, ms, quantile, ratioFigure, type Figure } from "./mea
 import type { Run } from "./run.ts";
 import { openAt, type Idle } from "./turns.ts";
 
-const MAIN = "agent:main:main";
 const FAN_OUT = 200;
 
 /** Idle children are more than stay in memory, so that those which are woken are not there. */
@@ -28,7 +27,7 @@ async function fanOut(run: Run): Promise<Figure[]> {
   ];
   for (let round = 0; round < run.atLeast(3, 10); round += 1) {
     const fromMs = performance.now();
-    const { text } = await sessions.ask(MAIN, script.join("\n"));
+    const { text } = await sessions.ask(`agent:main:direct:parent-${round}`, script.join("\n")); // each has a context of its own
     times.spawned.push(performance.now() - fromMs);
     const reports = text.split("Report of ").length - 1;
     if (reports !== FAN_OUT) throw new Error(`${FAN_OUT} children, and ${reports} reports`);
