@@ -5,17 +5,8 @@ import { SimulatedWorld } from "../src/base/world.ts";
 import type { Input } from "../src/calls/door.ts";
 import type { Class } from "../src/mail/letter.ts";
 import type { Message } from "../test/turns/reports.ts";
-import {
-  keysOf,
-  longTextOf,
-  messageOf,
-  personsSpawn,
-  pick,
-  QUIET_KEYS,
-  settingOf,
-  textOf,
-  upTo,
-} from "./scenes.ts";
+import { KEYS, pick, settingOf, upTo } from "../test/turns/scenes.ts";
+import { longTextOf, messageOf, personsSpawn, QUIET_KEYS, textOf } from "./scenes.ts";
 
 /** What somebody does. Whoever was not told that it happened does it again. */
 export type Deed = { readonly n: number; readonly atMs: number } & (
@@ -80,7 +71,7 @@ export function planOf(seed: number): Plan {
 function crowdOf(seed: number, dice: SimulatedWorld): Plan {
   const people = Array.from({ length: 10 + upTo(dice, 10) }, (_, n): Deed => {
     const atMs = upTo(dice, RUSH_MS);
-    const input = { sessionKey: pick(dice, keysOf()), message: longTextOf(dice, `m${n}`), id: `m${n}` };
+    const input = { sessionKey: pick(dice, KEYS), message: longTextOf(dice, `m${n}`), id: `m${n}` };
     return { n, atMs, do: "message", message: { name: `m${n}`, by: "send", input }, waits: false };
   });
   const others = QUIET_KEYS.map((to, at): Deed => {
@@ -100,7 +91,7 @@ function crowdOf(seed: number, dice: SimulatedWorld): Plan {
 
 function deedOf(dice: SimulatedWorld, n: number, atMs: number): Deed {
   const rolled = dice.random();
-  const key = pick(dice, keysOf());
+  const key = pick(dice, KEYS);
   if (rolled < 0.06) return { n, atMs, do: "spawn", input: personsSpawn(dice, `s${n}`) };
   if (rolled < 0.12) {
     const what = pick(dice, ["kill", "kill", "stop", "stop", "cont", "abort"] as const);
@@ -112,7 +103,7 @@ function deedOf(dice: SimulatedWorld, n: number, atMs: number): Deed {
   }
   if (rolled < 0.8) {
     const of = pick<Class>(dice, ["scheduled", "background", "delegated"]);
-    return { n, atMs, do: "letter", to: pick(dice, keysOf()), class: of, text: textOf(dice, `t${n}`) };
+    return { n, atMs, do: "letter", to: pick(dice, KEYS), class: of, text: textOf(dice, `t${n}`) };
   }
   if (rolled < 0.86) return { n, atMs, do: "set", input: settingOf(dice) };
   return { n, atMs, do: pick(dice, ["stop", "stop", "cont", "cont", "abort", "status"] as const), key };

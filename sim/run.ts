@@ -12,7 +12,7 @@ import { judge } from "./judge.ts";
 import { Life } from "./life.ts";
 import { look } from "./look.ts";
 import type { Death, Deed, Plan } from "./plan.ts";
-import { keysOf } from "./scenes.ts";
+import { KEYS } from "../test/turns/scenes.ts";
 import { outlastsLeases } from "./store.ts";
 import { NOTHING, tallied, type Tally } from "./tally.ts";
 
@@ -79,7 +79,7 @@ async function live(life: Life, days: Days): Promise<void> {
     await life.passes(async () => life.store.isClosing || (await rests()));
   }
   if (life.store.isClosing && death !== null && death.abortedMs !== null) {
-    for (const key of keysOf()) void life.sessions.abort(key).catch(refused);
+    for (const key of KEYS) void life.sessions.abort(key).catch(refused);
     await life.until(life.world.sleep(death.abortedMs, new AbortController().signal));
   }
   await life.until(life.sessions.close()).catch(refused);

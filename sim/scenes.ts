@@ -2,72 +2,14 @@
 
 import type { World } from "../src/base/world.ts";
 import type { Input } from "../src/calls/door.ts";
-import type { Mode } from "../src/mail/letter.ts";
-import {
-  channelKey,
-  DEFAULT_AGENT,
-  directKey,
-  mainKey,
-  namedKey,
-  threadKey,
-  type SessionKey,
-} from "../src/routing/key.ts";
+import { DEFAULT_AGENT, namedKey, type SessionKey } from "../src/routing/key.ts";
+import { ENVELOPES, KEYS, MODES, pick, upTo } from "../test/turns/scenes.ts";
 import type { Message } from "../test/turns/reports.ts";
-
-const chat = { agent: DEFAULT_AGENT, channel: "door" } as const;
-const GARDEN = channelKey({ ...chat, peer: "garden" });
-
-const KEYS: readonly SessionKey[] = [
-  mainKey(DEFAULT_AGENT),
-  directKey({ ...chat, account: null, peer: "ada" }),
-  namedKey(DEFAULT_AGENT, "plans"),
-  namedKey(DEFAULT_AGENT, "shed"),
-  GARDEN,
-  threadKey(GARDEN, "roses"),
-];
-
-/** The sessions that people write to. */
-export function keysOf(): readonly SessionKey[] {
-  return KEYS;
-}
 
 /** The sessions that only the system writes to. */
 export const QUIET_KEYS: readonly SessionKey[] = ["attic", "cellar", "loft"].map((name) =>
   namedKey(DEFAULT_AGENT, name),
 );
-
-const MODES: readonly (Mode | undefined)[] = [
-  undefined,
-  undefined,
-  undefined,
-  "steer",
-  "followup",
-  "followup",
-  "collect",
-  "interrupt",
-];
-
-type From = Pick<Input<"receive">, "channel" | "chatType" | "peer" | "sender" | "thread">;
-
-/** Nowhere is no door: what is answered there is refused, and stays visible. */
-const ENVELOPES: readonly From[] = [
-  { channel: "door", chatType: "direct", peer: "ada" },
-  { channel: "door", chatType: "channel", peer: "garden", sender: "ada" },
-  { channel: "door", chatType: "channel", peer: "garden", sender: "bob", thread: "roses" },
-  { channel: "nowhere", chatType: "direct", peer: "eve" },
-];
-
-const SETTINGS: readonly Omit<Input<"set">, "sessionKey">[] = [
-  { queueMode: "collect" },
-  { queueMode: "followup" },
-  { queueMode: null },
-  { verbose: "full" },
-  { verbose: null },
-  { sendPolicy: "deny" },
-  { sendPolicy: null },
-  { thinking: "high" },
-  { nice: 5, label: "a label" },
-];
 
 /** Names of children that stay. */
 const NAMES = ["ann", "ben"] as const;
@@ -123,23 +65,11 @@ function delegating(dice: World, more: number): string {
   return `${spawns.join("\n")}\n!then\n${next}`;
 }
 
-export function pick<Of>(dice: World, from: readonly Of[]): Of {
-  return from[Math.floor(dice.random() * from.length)] as Of;
-}
-
-export function upTo(dice: World, most: number): number {
-  return Math.floor(dice.random() * (most + 1));
-}
-
 export function messageOf(dice: World, name: string): Message {
   const mode = pick(dice, MODES);
   const what = { message: `${name}\n${textOf(dice, name)}`, id: name, ...(mode ? { mode } : {}) };
   if (dice.random() < 0.6) return { name, by: "send", input: { sessionKey: pick(dice, KEYS), ...what } };
   return { name, by: "receive", input: { ...pick(dice, ENVELOPES), ...what } };
-}
-
-export function settingOf(dice: World): Input<"set"> {
-  return { sessionKey: pick(dice, KEYS), ...pick(dice, SETTINGS) };
 }
 
 /** One to three steps with calls, and then the answer; or something that is no script. */

@@ -70,9 +70,9 @@ export const VARIANTS = {
   "answer-apart": [
     {
       file: "src/turns/ending.ts",
-      from: "    const others = [...closing.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];\n",
+      from: "    const others = [...closing.askers.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];\n",
       to:
-        "    const answers = closing.replies.answer(ending.words, gone ?? new Map());\n" +
+        "    const answers = closing.askers.replies.answer(ending.words, gone ?? new Map());\n" +
         "    const others = [...reports, ...below];\n",
     },
     {

@@ -28,17 +28,15 @@ export async function wait(
 ): Promise<Done<Answered>> {
   const { key } = await reached(system, caller, parseKey(sessionKey));
   const isWhole = /^(?:ext|cause):/.test(id);
-  const task = isWhole ? null : spawnedId(caller, id);
-  const isTask =
-    task !== null && ((await hasMail(system, key, task)) || (await answerThere(system, key, task)));
-  const letter = isWhole ? id : isTask && task !== null ? task : sentId(caller, key, id);
-  // Asked for before anything is looked at, so that an end in between is not overlooked. The mail is looked at first: a
-  // letter goes from there into the transcript.
-  const coming = awaited(system, { id: letter, timeoutMs }, signal);
-  const isWaiting = await hasMail(system, key, letter);
-  const there = isWaiting ? "not ended" : await answerThere(system, key, letter);
-  if (there === null) throw new Fault("not_found", `${key} was sent no message ${shown(id)}, or long ago`);
-  return just(there === "not ended" ? await coming() : there);
+  for (const letter of isWhole ? [id] : [sentId(caller, key, id), spawnedId(caller, id)]) {
+    // Asked for before anything is looked at, so that an end in between is not overlooked. The mail is looked at first: a
+    // letter goes from there into the transcript.
+    const coming = awaited(system, { id: letter, timeoutMs }, signal);
+    const isWaiting = await hasMail(system, key, letter);
+    const there = isWaiting ? "not ended" : await answerThere(system, key, letter);
+    if (there !== null) return just(there === "not ended" ? await coming() : there);
+  }
+  throw new Fault("not_found", `${key} was sent no message ${shown(id)}, or long ago`);
 }
 
 async function hasMail(system: System, key: SessionKey, id: string): Promise<boolean> {

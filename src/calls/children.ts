@@ -3,16 +3,16 @@
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import type { TurnLimits } from "../config/config.ts";
-import { below, isAbove } from "../sessions/below.ts";
 import { isAtWork } from "../children/named.ts";
 import { limitsOf, spawning, type Giver, type Spawning } from "../children/spawn.ts";
 import { inFlight, join as joinChildren, mustNotCircle, tasksOf } from "../children/waiting.ts";
 import { MESSAGE_TEXT_BYTES_MAX } from "../limits.ts";
 import { handedOn } from "../mail/urgency.ts";
 import { agentOf, mainKey, parseAgent, parseKey, type AgentId, type SessionKey } from "../routing/key.ts";
+import { isAbove, livingBelow } from "../sessions/below.ts";
+import { scopesOf } from "../sessions/inforce.ts";
 import type { Session, Settings } from "../sessions/session.ts";
 import type { Change, Receipt } from "../store/store.ts";
-import { scopesOf } from "../sessions/inforce.ts";
 import { checked, isAllowed } from "../tools/tool.ts";
 import type { Details } from "../turns/tasks.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
@@ -221,8 +221,8 @@ export async function kill(
       "forbidden",
       `${session.key} is never killed; \`abort\` stops what it does, \`stop\` pauses it`,
     );
-  const all = [session, ...(await below(system.store, session.key))];
-  const living = all.filter(({ state }) => state.kind !== "ended");
+  const itself = session.state.kind === "ended" ? [] : [session];
+  const living = [...itself, ...(await livingBelow(system.store, session.key))];
   const changes = living.map(({ key }): Change => ({ do: "signal", key, signal: "kill" }));
   return { changes, output: () => ({ sessionKey: session.key, killed: living.map(({ key }) => key) }) };
 }

@@ -10,8 +10,8 @@ import { shown } from "../base/fits.ts";
 import { copiedOf } from "../children/copy.ts";
 import { ENTRY_LOOKBACK_ENTRIES, FORK_BYTES_MAX, FORK_ENTRIES_MAX, ID_CHARS_MAX } from "../limits.ts";
 import { agentOf, namedKey, type AgentId } from "../routing/key.ts";
-import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
-import { scopesOf } from "../sessions/inforce.ts";
+import type { Session, Settings, ToolScope } from "../sessions/session.ts";
+import { scopesOf, tighter } from "../sessions/inforce.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { configured, keyFor, reached } from "./reach.ts";
 import { setInput } from "./setting-shapes.ts";
@@ -153,18 +153,4 @@ function scopesAbove({ config }: System, { agent, root }: Session): readonly Too
 
 function eachOnce(scopes: readonly ToolScope[]): readonly ToolScope[] {
   return [...new Map(scopes.map((scope) => [JSON.stringify(scope), scope])).values()];
-}
-
-function tighter(a: SessionLimits | null, b: SessionLimits | null): SessionLimits | null {
-  if (a === null || b === null) return a ?? b;
-  const least = (name: keyof SessionLimits): number | null => {
-    const [one, other] = [a[name], b[name]];
-    return one === null || other === null ? (one ?? other) : Math.min(one, other);
-  };
-  return {
-    stepsPerTurn: least("stepsPerTurn"),
-    turnSeconds: least("turnSeconds"),
-    tokens: least("tokens"),
-    cost: least("cost"),
-  };
 }

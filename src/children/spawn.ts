@@ -20,9 +20,10 @@ import { PAGE_ROWS_MAX, REPEAT_LOOKBACK_ENTRIES } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
 import { deadlineId, reportRoute } from "../mail/task.ts";
 import { agentOf, isSubagent, mainKey, subagentKey, type AgentId, type SessionKey } from "../routing/key.ts";
+import { isAbove, nextAbove } from "../sessions/below.ts";
+import { tighter } from "../sessions/inforce.ts";
 import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
 import type { Change, Store } from "../store/store.ts";
-import { isAbove } from "../sessions/below.ts";
 import { copyOf } from "./copy.ts";
 import { isAtWork, mustBeHeldBy, mustBeResumed, namedChild } from "./named.ts";
 
@@ -168,7 +169,8 @@ async function mustBeNoWider(
   const isOther = (one: SessionKey, other: SessionKey): boolean => agentOf(one) !== agentOf(other);
   if (isSubagent(key) || sight === "self" || isOther(key, session.key) || isOther(found.root, session.root))
     throw new Fault("forbidden", `${key} is not yours to go on with: it did not come of ${session.key}`);
-  for (let at: Session | null = session; at !== null; at = await aboveOf(store, at)) {
+  const find = (each: SessionKey): Promise<Session | null> => store.session(each);
+  for (let at: Session | null = session; at !== null; at = await nextAbove(find, at)) {
     const { limits } = at.settings;
     const isBudget = (limits?.tokens ?? limits?.cost ?? null) !== null;
     if (isBudget && at.key !== key && !(await isAbove(store, at.key, found)))
@@ -177,11 +179,6 @@ async function mustBeNoWider(
         `${key} is not within the budget of ${at.key}, which holds for you: open one of your own`,
       );
   }
-}
-
-async function aboveOf(store: SpawnParts["store"], { parent, root }: Session): Promise<Session | null> {
-  if (parent === null) return null;
-  return (await store.session(parent)) ?? (parent === root ? null : await store.session(root));
 }
 
 /** What a child was given when it was opened stays: who would narrow it further would do so for everybody. */
@@ -250,28 +247,18 @@ function settingsAgain(
 
 /** C1. Of steps and time a child has no more than its parent was given. Budgets hold for it by themselves. */
 function limitsBelow(parents: SessionLimits | null, given: SessionLimits | null): SessionLimits | null {
-  if (parents === null || (parents.stepsPerTurn === null && parents.turnSeconds === null)) return given;
-  const least = (name: "stepsPerTurn" | "turnSeconds"): number | null => {
-    const [one, other] = [parents[name], given?.[name] ?? null];
-    return one === null || other === null ? (one ?? other) : Math.min(one, other);
-  };
-  const { tokens = null, cost = null } = given ?? {};
-  return { stepsPerTurn: least("stepsPerTurn"), turnSeconds: least("turnSeconds"), tokens, cost };
+  return tighter(parents && { ...parents, tokens: null, cost: null }, given);
 }
 
-/** C1. An agent only narrows: a person may have set these. */
-function limitsAgain(before: SessionLimits | null, given: SessionLimits, isAgent: boolean): SessionLimits {
-  const again = (name: keyof SessionLimits): number | null => {
-    const [old, now] = [before?.[name] ?? null, given[name]];
-    if (now === null || old === null) return now ?? old;
-    return isAgent ? Math.min(old, now) : now;
-  };
-  return {
-    stepsPerTurn: again("stepsPerTurn"),
-    turnSeconds: again("turnSeconds"),
-    tokens: again("tokens"),
-    cost: again("cost"),
-  };
+/** C1. An agent only narrows: a person may have set these. What is not named stays. */
+function limitsAgain(
+  before: SessionLimits | null,
+  given: SessionLimits,
+  isAgent: boolean,
+): SessionLimits | null {
+  if (isAgent || before === null) return tighter(before, given);
+  const named = Object.entries(given).filter(([, value]) => value !== null);
+  return { ...before, ...Object.fromEntries(named) };
 }
 
 function givingOf({ world }: SpawnParts, giver: Giver, what: Spawning, key: SessionKey): readonly Change[] {

@@ -3,8 +3,8 @@ import type { SessionKey } from "../routing/key.ts";
 import type { Page, Store } from "../store/store.ts";
 import type { Session } from "./session.ts";
 
-/** All descendants of a session, also of those that have ended: what they spawned may live. Those it names come first. */
-export async function below(store: Pick<Store, "sessions">, key: SessionKey): Promise<readonly Session[]> {
+/** All descendants of a session, also of those that have ended: what they spawned may live. */
+async function below(store: Pick<Store, "sessions">, key: SessionKey): Promise<readonly Session[]> {
   const found: Session[] = [];
   const waiting = [key];
   for (let parent = waiting.shift(); parent !== undefined; parent = waiting.shift()) {
@@ -19,17 +19,24 @@ export async function below(store: Pick<Store, "sessions">, key: SessionKey): Pr
   return found;
 }
 
-/** Whether a session stands above another, by birth. Where one in between was deleted, the root is the next that is known. */
+/** Who stands right above a session. Where a parent was deleted, its root is the next that is known: as the store charges. */
+export async function nextAbove(
+  find: (key: SessionKey) => Promise<Session | null>,
+  { parent, root }: Session,
+): Promise<Session | null> {
+  if (parent === null) return null;
+  return (await find(parent)) ?? (parent === root ? null : await find(root));
+}
+
+/** Whether a session stands above another, by birth. */
 export async function isAbove(store: Pick<Store, "session">, key: SessionKey, of: Session): Promise<boolean> {
-  for (let at = of.parent; at !== null;) {
-    if (at === key) return true;
-    const row: Session | null = await store.session(at);
-    at = row === null && at !== of.root ? of.root : (row?.parent ?? null);
-  }
+  const find = (each: SessionKey): Promise<Session | null> => store.session(each);
+  for (let at = await nextAbove(find, of); at !== null; at = await nextAbove(find, at))
+    if (at.key === key) return true;
   return false;
 }
 
-/** Those of them that have not ended, and that nobody has killed yet. */
+/** Those of them that have not ended. */
 export async function livingBelow(
   store: Pick<Store, "sessions">,
   key: SessionKey,

@@ -15,6 +15,7 @@
 import { unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { agentOf, type SessionKey } from "../routing/key.ts";
+import { nextAbove } from "./below.ts";
 import type { Session, Usage } from "./session.ts";
 
 export interface Spent {
@@ -106,15 +107,9 @@ export class Budgets {
         const usage = now.tree ?? now.usage;
         bounds.push({ key: row.key, ...limits, used: spentBy(usage), usual: usualIn(usage) });
       }
-      row = await this.#above(row);
+      row = await nextAbove(this.#parts.find, row);
     }
     return bounds;
-  }
-
-  /** Where a parent was deleted, its root is the next that is known: as the store charges. */
-  async #above({ parent, root }: Session): Promise<Session | null> {
-    if (parent === null) return null;
-    return (await this.#parts.find(parent)) ?? (parent === root ? null : await this.#parts.find(root));
   }
 
   /** Its own, or else its agent's. A child's may be larger than its parent's: the parent's holds for it too. */

@@ -68,3 +68,18 @@ function limitsFor(given: SessionLimits | null, own: TurnLimits): TurnLimits {
     turnSeconds: given.turnSeconds ?? own.turnSeconds,
   };
 }
+
+/** Of two limits the smaller. Null: as the agent's configuration says. */
+export function tighter(a: SessionLimits | null, b: SessionLimits | null): SessionLimits | null {
+  if (a === null || b === null) return a ?? b;
+  const least = (name: keyof SessionLimits): number | null => {
+    const [one, other] = [a[name], b[name]];
+    return one === null || other === null ? (one ?? other) : Math.min(one, other);
+  };
+  return {
+    stepsPerTurn: least("stepsPerTurn"),
+    turnSeconds: least("turnSeconds"),
+    tokens: least("tokens"),
+    cost: least("cost"),
+  };
+}

@@ -10,7 +10,7 @@ import type { PutBlob } from "../transcript/spill.ts";
 import { answeredTo, entriesOf, rerouting } from "./letters.ts";
 import type { Place } from "./parts.ts";
 import { Replies, type Doors } from "./replies.ts";
-import type { OpenTurn } from "./where.ts";
+import type { OpenTurn, TurnStarted } from "./where.ts";
 
 export interface AskerParts {
   readonly world: World;
@@ -38,6 +38,10 @@ export class Askers {
   /** The ids of what they wrote. */
   get letters(): readonly string[] {
     return this.#letters;
+  }
+
+  has(mailId: string): boolean {
+    return this.#letters.includes(mailId);
   }
 
   get class(): Class {
@@ -68,4 +72,10 @@ export class Askers {
     });
     mailbox.remove(ids);
   }
+}
+
+/** What a turn begins with. */
+export function startedNote(turn: string, letters: readonly Mail[]): Body {
+  const data: TurnStarted = { turn, class: highest(letters) };
+  return { type: "custom", customType: "sessiond/turn-started", data };
 }

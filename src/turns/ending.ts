@@ -2,7 +2,6 @@
 // is made until it holds: somebody who asked may be gone by then, and somebody may have written in the last moment.
 
 import { Fault } from "../base/fault.ts";
-import type { Class } from "../mail/letter.ts";
 import { isAbort, isDeadline, isOrder, taskOf } from "../mail/task.ts";
 import { isOneShot, type SessionKey } from "../routing/key.ts";
 import { livingBelow } from "../sessions/below.ts";
@@ -10,8 +9,8 @@ import type { Writing } from "../sessions/held.ts";
 import type { Outcome, RunState, Session, Usage } from "../sessions/session.ts";
 import type { Change, Store } from "../store/store.ts";
 import type { Block, Body } from "../transcript/entry.ts";
+import type { Askers } from "./askers.ts";
 import type { Place, TurnParts } from "./parts.ts";
-import type { Replies } from "./replies.ts";
 import { addresses, lastWords, reportContent, reportLetter } from "./reports.ts";
 import { tasksLeft } from "./tasks.ts";
 import type { Rest } from "./stop.ts";
@@ -30,10 +29,7 @@ export interface Ending {
 export interface Closing {
   readonly turn: string;
   readonly steps: number;
-  readonly class: Class;
-  /** Whether it has taken this letter. */
-  readonly has: (mailId: string) => boolean;
-  readonly replies: Replies;
+  readonly askers: Askers;
   /** Takes and writes down what waits: of a session that is killed nothing stays unread. */
   readonly takeRest: () => Promise<void>;
 }
@@ -51,14 +47,14 @@ export async function endTurn(
   let gone: ReadonlyMap<string, string> | null = null; // null: all who asked may be there
   let isRead = false; // the mailbox was read anew, so that what is not in it does not wait
   for (let stays = false; ;) {
-    const isOver = (task: string): boolean => closing.has(task) || (isRead && !mailbox.has(task));
+    const isOver = (task: string): boolean => closing.askers.has(task) || (isRead && !mailbox.has(task));
     const late = mailbox.known.filter((mail) => isAbort(mail) || (isDeadline(mail) && isOver(taskOf(mail))));
     const reports = await reportsOf(parts, place, closing, ending, said);
     const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
     const take = late.map(({ id }) => id);
     const left = tasksLeft(await held.entries(), held.row.transcript.copied);
     const writing = await writingOf(parts, place, closing, { ...ending, stays, left });
-    const others = [...closing.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];
+    const others = [...closing.askers.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];
     try {
       await held.commit({ ...writing, take, others });
       mailbox.remove(take);
@@ -73,7 +69,7 @@ export async function endTurn(
       }
       // A session that asked is gone: that must keep neither this turn from ending, nor others from hearing of it.
       else if ((error.code === "not_found" || error.code === "ended") && gone === null)
-        gone = await closing.replies.gone(find);
+        gone = await closing.askers.replies.gone(find);
       else throw error;
     }
   }
@@ -120,10 +116,11 @@ async function mayBeDeleted(store: Pick<Store, "sessions">, { key, settings }: S
 async function reportsOf(
   parts: TurnParts,
   { held }: Place,
-  { replies, class: of }: Closing,
+  { askers }: Closing,
   { outcome, reason, entries: last }: Ending,
   said: string,
 ): Promise<Change[]> {
+  const { class: of, replies } = askers;
   const { tasks } = replies;
   if (tasks.length === 0) return [];
   const entries = await held.entries();

@@ -53,13 +53,17 @@ function leftIn(entry: Entry): readonly string[] {
 
 /** The tasks that the turn rests on; none: it was not yielded, everybody has reported, or somebody else has written. */
 export function restsOn(entries: readonly Entry[], copied: number): readonly Task[] {
-  const at = entries.findLastIndex((entry) => "yielded" in (detailsOf(entry) ?? {}));
-  const since = entries.slice(at + 1);
-  const yielded = at < 0 ? null : detailsOf(entries[at]);
-  if (!yielded || !("yielded" in yielded) || since.some(breaksIn)) return [];
-  const given = new Set(tasksIn(entries.slice(0, at), copied).map(({ id }) => id));
-  const awaited = yielded.yielded === "all" ? given : new Set(yielded.yielded);
+  const at = entries.findLastIndex((entry) => yieldIn(entry) !== null || breaksIn(entry)); // mostly one of the last
+  const yielded = yieldIn(entries[at]);
+  if (yielded === null) return [];
+  const before = yielded === "all" ? tasksIn(entries.slice(0, at), copied).map(({ id }) => id) : yielded;
+  const awaited = new Set(before);
   return tasksIn(entries, copied).filter(({ id, isTold }) => isTold && awaited.has(id));
+}
+
+function yieldIn(entry: Entry | undefined): readonly string[] | "all" | null {
+  const details = detailsOf(entry);
+  return details && "yielded" in details ? details.yielded : null;
 }
 
 /** The yield is over, though nobody has reported. The model is told. */

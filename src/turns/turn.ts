@@ -18,19 +18,17 @@
 import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
-import { entering, isUrgent } from "../mail/batch.ts";
+import { isUrgent } from "../mail/batch.ts";
 import type { Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
-import { isAbort, isDeadline, taskOf } from "../mail/task.ts";
-import { highest } from "../mail/urgency.ts";
 import type { Answer } from "../models/model.ts";
-import type { SessionKey } from "../routing/key.ts";
 import type { Held } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
-import { Askers } from "./askers.ts";
+import { Askers, startedNote } from "./askers.ts";
+import { isReady } from "./before.ts";
 import { Doing } from "./doing.ts";
 import { endTurn, failureWords, leftOpen, reasonOf, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
@@ -40,10 +38,9 @@ import { reserved } from "./reserving.ts";
 import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { isRest, obeyed, Stopped, Stops, type Stop } from "./stop.ts";
-import { brokenNote, restsOn } from "./tasks.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
-import type { OpenTurn, TurnStarted, Unsettled } from "./where.ts";
+import type { OpenTurn, Unsettled } from "./where.ts";
 
 type Reply = Extract<Answer, { kind: "reply" }>;
 type Failed = Extract<Answer, { kind: "failed" }>;
@@ -113,23 +110,18 @@ export class Turn {
 
   /** It has taken this letter, or is about to. */
   has(mailId: string): boolean {
-    return this.#askers.letters.includes(mailId);
+    return this.#askers.has(mailId);
   }
 
   /** From letters to the end. */
   async run(letters: readonly Mail[]): Promise<void> {
-    await this.#take(letters, [this.#started(letters)]);
+    await this.#take(letters, [startedNote(this.#id, letters)]);
     await this.#toTheEnd();
-  }
-
-  #started(letters: readonly Mail[]): Body {
-    const data: TurnStarted = { turn: this.#id, class: highest(letters) };
-    return { type: "custom", customType: "sessiond/turn-started", data };
   }
 
   /** Its time was up before it began: it is written down, and that is all. */
   async expire(letter: Mail, deadline: Mail): Promise<void> {
-    await this.#take([letter], [this.#started([letter])]);
+    await this.#take([letter], [startedNote(this.#id, [letter])]);
     await this.#stopped(obeyed(deadline));
   }
 
@@ -184,15 +176,8 @@ export class Turn {
   /** True: it was the last one. */
   async #step(): Promise<boolean> {
     await this.#safePoint();
-    const awaited = await this.#awaited();
-    const waiting = await (awaited.length > 0 ? this.#mailbox.all() : this.#mailbox.waiting());
-    const order = waiting.find((mail) => isAbort(mail) || (isDeadline(mail) && this.has(taskOf(mail))));
-    if (order) throw new Stopped(obeyed(order));
-    this.#stops.either.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
-    const letters = entering(waiting, this.#inForce().queueMode);
-    if (letters.length > 0) await this.#take(letters, []);
-    if (awaited.length > 0 && letters.length > 0) return false; // Others may have come; perhaps none is missing now.
-    if (awaited.length > 0) await this.#rest(awaited);
+    const before = { askers: this.#askers, state: this.#running(), signal: this.#stops.either };
+    if (!(await isReady(this.#parts, this.#place, before))) return false;
     this.#settle = await reserved(this.#parts.budgets, this.#held, this.#stops.either);
     try {
       const { answer, ...how } = await this.#ask();
@@ -200,23 +185,6 @@ export class Turn {
     } finally {
       this.#settle();
     }
-  }
-
-  /** The children that it has yielded for and that have not reported. */
-  async #awaited(): Promise<readonly SessionKey[]> {
-    const { copied } = this.#held.row.transcript;
-    return restsOn(await this.#held.entries(), copied).map(({ key }) => key);
-  }
-
-  /**
-   * Two who yield at the same moment, each for the other, both looked before either was seen to wait. So it is looked once
-   * more, now that it is written down, and whoever sees it goes on.
-   */
-  async #rest(awaited: readonly SessionKey[]): Promise<void> {
-    const { key, state } = this.#held.row;
-    const isCircle = state.kind !== "waiting" && (await this.#parts.isCircle(key, awaited));
-    if (!isCircle) throw new Stopped({ kind: "yielded", why: "it waits for its children" });
-    await this.#held.commit({ entries: [brokenNote(awaited)] });
   }
 
   /** No model answers: that ends the turn. */
@@ -350,9 +318,7 @@ export class Turn {
       {
         turn: this.#id,
         steps: this.#steps,
-        class: this.#askers.class,
-        has: (mailId) => this.has(mailId),
-        replies: this.#askers.replies,
+        askers: this.#askers,
         takeRest: async () => await this.#take(await this.#mailbox.refreshed(), []),
       },
       {

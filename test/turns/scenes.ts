@@ -1,5 +1,8 @@
 // Scenes: what people write in the campaign, and to whom. Most messages are scripts for the rehearsal.
 
+import type { World } from "../../src/base/world.ts";
+import type { Input } from "../../src/calls/door.ts";
+import type { Mode } from "../../src/mail/letter.ts";
 import {
   channelKey,
   DEFAULT_AGENT,
@@ -7,11 +10,8 @@ import {
   mainKey,
   namedKey,
   threadKey,
-  type Input,
-  type Mode,
   type SessionKey,
-  type World,
-} from "../../src/index.ts";
+} from "../../src/routing/key.ts"; // The simulator has these scenes too, and loads neither threads nor files.
 import type { Message } from "./reports.ts";
 
 const chat = { agent: DEFAULT_AGENT, channel: "door" } as const;
@@ -27,7 +27,7 @@ export const KEYS: readonly SessionKey[] = [
   threadKey(GARDEN, "roses"),
 ];
 
-const MODES: readonly (Mode | undefined)[] = [
+export const MODES: readonly (Mode | undefined)[] = [
   undefined,
   undefined,
   undefined,
@@ -41,7 +41,7 @@ const MODES: readonly (Mode | undefined)[] = [
 type From = Pick<Input<"receive">, "channel" | "chatType" | "peer" | "sender" | "thread">;
 
 /** Nowhere is no door: what is answered there is refused, and stays visible. */
-const ENVELOPES: readonly From[] = [
+export const ENVELOPES: readonly From[] = [
   { channel: "door", chatType: "direct", peer: "ada" },
   { channel: "door", chatType: "channel", peer: "garden", sender: "ada" },
   { channel: "door", chatType: "channel", peer: "garden", sender: "bob" },
