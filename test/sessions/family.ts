@@ -14,7 +14,7 @@ export function lines(script: string | readonly string[]): string {
 }
 
 /** Another action of the same tool. */
-export function act(action: "kill" | "steer" | "list" | "wait", more: object = {}): string {
+export function act(action: "spawn" | "kill" | "steer" | "list" | "wait", more: object = {}): string {
   return `!call subagents ${JSON.stringify({ action, ...more })}`;
 }
 
