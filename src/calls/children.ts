@@ -193,8 +193,9 @@ export async function steer(
   caller: Caller,
   { sessionKey, message }: z.output<typeof shape.steerInput>,
 ): Promise<Done<z.input<typeof shape.steered>>> {
-  const session = await own(system, caller, parseKey(sessionKey), "steer");
-  const { rows } = await system.store.mail(session.key, { limit: 1 });
+  const key = parseKey(sessionKey);
+  const { rows } = await system.store.mail(key, { limit: 1 }); // First: a letter that is taken meanwhile shows in the row.
+  const session = await own(system, caller, key, "steer");
   if (session.state.kind === "ended")
     throw new Fault(
       "ended",
