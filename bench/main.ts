@@ -9,6 +9,7 @@ import { append } from "./append.ts";
 import { children } from "./children.ts";
 import { eventLoop } from "./event-loop.ts";
 import { Filled } from "./fill.ts";
+import { gateway } from "./gateway.ts";
 import { history } from "./history.ts";
 import { kill } from "./kill.ts";
 import { lists } from "./lists.ts";
@@ -39,6 +40,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   sharing,
   children,
   kill,
+  gateway,
 };
 
 const { values } = parseArgs({

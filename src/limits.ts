@@ -104,6 +104,47 @@ export const BLOB_HELD_MS = 60 * 60 * 1_000;
 export const FOLLOWER_EVENTS_MAX = 4_096;
 export const FOLLOWER_BYTES_MAX = 8 * 1024 * 1024;
 
+/** Between two looks at what changed in all sessions: people see it as at once, and a busy gateway is asked ten times a second. */
+export const WATCH_PAUSE_MS = 100;
+
+/** Bytes of a request: the pictures of a message in base64, its text, and room around them. */
+export const BODY_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Connections of the gateway. Each costs some 20 KiB; more than a machine's programs and pages need is a flood. */
+export const CONNECTIONS_MAX = 5_000;
+
+/** How long a client may take to say what it wants, and to say all of it. Longer is a slow loris. */
+export const HEADERS_MS_MAX = 10_000;
+export const REQUEST_MS_MAX = 60_000;
+
+/** What one socket may have under way: subscriptions (a page with many sessions open), and calls that wait. */
+export const SUBSCRIPTIONS_MAX = 512;
+export const SOCKET_CALLS_MAX = 256;
+
+/** Bytes that wait in a socket before its subscriptions are not read any more. The follower's own bound comes after it. */
+export const SOCKET_WAITING_BYTES = 1024 * 1024;
+
+/** How long a client that was cut off has to read why, before its connection is ended. */
+export const CUT_OFF_GRACE_MS = 5_000;
+
+/** Between two signs of life of a quiet connection: proxies and routers forget those that are quiet for a minute. */
+export const ALIVE_MS = 25_000;
+
+/** Between two signs of progress of a call that an MCP client waits for. Clients give up after a minute without one. */
+export const MCP_PROGRESS_MS = 10_000;
+
+/** How long a turn that is over may take to be read from its transcript. Only damage at its end lets that take longer. */
+export const TURN_READ_MS = 10_000;
+
+/** Requests with a wrong token, or a wrong signature, that one address may make in a second. */
+export const REFUSED_PER_SECOND = 10;
+
+/** Addresses or tokens whose rate is remembered. Who is forgotten begins anew. */
+export const RATES_MAX = 10_000;
+
+/** Named tokens of a gateway. Each request is compared with all of them. */
+export const TOKENS_MAX = 1_000;
+
 /** Letters that one turn begins with, and that enter it before one step. Others wait for the next. */
 export const TURN_LETTERS_MAX = 100;
 
@@ -194,6 +235,18 @@ export const DELIVERY_TRIES_MAX = 8;
 export const DELIVERY_RETRY_MS = 1_000;
 
 /**
+ * How old a signed message may be, or how far ahead the clock that signed it. Long enough for clocks that nobody looks after and
+ * for a sender's retries; what was overheard can be played again for no longer, and is the same letter then.
+ */
+export const WEBHOOK_WINDOW_MS = 5 * 60 * 1_000;
+
+/** Bytes of what a webhook's receiver says about a refusal: a sentence for whoever looks at the outbox. */
+export const WEBHOOK_WORDS_BYTES_MAX = 512;
+
+/** Bytes of a message that are read of an address whose last signatures were wrong: a plain message, but no pictures. */
+export const WEBHOOK_SUSPECT_BYTES_MAX = 16 * 1024;
+
+/**
  * How often the store is asked for timers that are due soon. One that another gateway has set, or that a change of the
  * machine's clock has made due, is late by this at most; it is one small query.
  */
@@ -231,7 +284,14 @@ export const HISTORY_BYTES_MAX = 256 * 1024;
 export const HISTORY_BYTES_MAX_OF_TOOL = 12 * 1024;
 
 /** Sessions in a list that is the result of a tool, for the same reason. */
-export const LISTED_MAX_OF_TOOL = 25;
+export const LISTED_MAX_OF_TOOL = 20;
+
+/**
+ * Entries looked at, from the end, for a turn that is traced, and bytes of what is told of it. Of a longer one the beginning is
+ * left out, and that is said.
+ */
+export const TRACE_ENTRIES_MAX = 5_000;
+export const TRACE_BYTES_MAX = 1024 * 1024;
 
 assert(MESSAGE_TEXT_BYTES_MAX + 32 * 1024 < LETTER_BYTES_MAX, "a message fits a letter");
 assert(MESSAGE_PICTURES_BYTES_MAX <= REQUEST_PICTURES_BYTES_MAX, "the pictures of a message are shown");
@@ -246,3 +306,9 @@ assert(FORK_BYTES_MAX * 2 < COMMIT_BYTES_MAX, "what a session starts with fits a
 assert(COMMIT_BYTES_MAX <= LINE_BYTES_MAX, "what we write in one line, we read");
 assert(COMMIT_BYTES_MAX < WAITING_BYTES_MAX, "the largest commit finds room");
 assert(LETTER_BYTES_MAX < COMMIT_BYTES_MAX, "a letter is written into the transcript when it is taken");
+assert(
+  (MESSAGE_PICTURES_BYTES_MAX * 4) / 3 + MESSAGE_TEXT_BYTES_MAX < BODY_BYTES_MAX,
+  "the largest message fits a request",
+);
+assert(WEBHOOK_WINDOW_MS * 2 < MAIL_ID_KEPT_MS, "what is played again while its signature counts is known");
+assert(SOCKET_WAITING_BYTES < FOLLOWER_BYTES_MAX, "a socket is full before its follower is cut off");

@@ -7,12 +7,15 @@ import { Fault } from "./base/fault.ts";
 import { openLog, type Log } from "./base/log.ts";
 import { RealWorld, type World } from "./base/world.ts";
 import { Sessions } from "./calls/library.ts";
+import { channelsOf, doorsOf, type Given } from "./channels/channel.ts";
+import { Typing } from "./channels/typing.ts";
+import { webChannel } from "./channels/web.ts";
+import { webhookChannels } from "./channels/webhook.ts";
 import type { Agent, Config } from "./config/config.ts";
 import { readConfig } from "./config/load.ts";
 import { checkParts } from "./config/parts.ts";
 import { Prompts } from "./config/prompt.ts";
 import type { ConfigInput } from "./config/schema.ts";
-import type { Deliver } from "./mail/outbox.ts";
 import { Catalog } from "./models/catalog.ts";
 import type { Model } from "./models/model.ts";
 import { providers } from "./models/providers.ts";
@@ -26,7 +29,7 @@ import { execTools } from "./tools/exec.ts";
 import { McpServers } from "./tools/mcp/tools.ts";
 import type { Tool } from "./tools/tool.ts";
 import { workspaceTools } from "./tools/workspace/tools.ts";
-import { begin, wire, type Wiring } from "./wire.ts";
+import { begin, wire, type Wired, type Wiring } from "./wire.ts";
 
 /** What a program brings along. Everything has a default. */
 export interface Parts {
@@ -38,8 +41,8 @@ export interface Parts {
   readonly models?: readonly Model[];
   /** Tools besides those of sessiond. */
   readonly tools?: readonly Tool[];
-  /** Doors that answers go through, by the name of their channel. */
-  readonly channels?: Readonly<Record<string, Deliver>>;
+  /** Where answers go, by the name of their channel: a function that delivers, or a Channel. The web chat is always there. */
+  readonly channels?: Given;
   /** Told once, when the store cannot go on. The process should say why and stop; a start recovers. */
   readonly died?: (fault: Fault) => void;
 }
@@ -48,6 +51,14 @@ export interface Parts {
 export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<Sessions> {
   const config = readConfig(input, { homeDir: homedir(), cwd: process.cwd(), env: process.env });
   checkParts(parts);
+  return new Sessions(await openWired(config, parts));
+}
+
+/** What a gateway adds to the parts of a program. */
+export type GatewayParts = Parts & Pick<Wiring, "tokens" | "told">;
+
+/** The same for who makes doors of its own. Closing is the library's: `new Sessions(wired).close()`. */
+export async function openWired(config: Config, parts: GatewayParts): Promise<Wired> {
   const world = parts.world ?? new RealWorld();
   const log = parts.log ?? openLog(config.log.level);
   const models = [...rehearsals(world), ...(parts.models ?? [])];
@@ -61,8 +72,11 @@ export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<
     for (const each of subagents.agents)
       placed(`agents.${id}.subagents.agents`, () => mustBeAgent(config, each));
   }
+  for (const { name, agent } of config.webhooks.values())
+    placed(`webhooks.${name}.agent`, () => mustBeAgent(config, agent));
   await checkWorkspaces(config, log);
-  const channels = new Map(Object.entries(parts.channels ?? {}));
+  const own = [webChannel, ...webhookChannels(world, config.webhooks.values())];
+  const channels = channelsOf(parts.channels ?? {}, own);
   const store =
     parts.store ?? (await LocalStore.open(config.home, { world, log, died: parts.died ?? (() => {}) }));
   try {
@@ -70,9 +84,20 @@ export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<
     await processes.reapLeft(); // Before anything goes on that may have started them.
     const { ours, exec, ...rest } = outside({ config, world, log }, processes);
     const tools = { ours, exec, given: parts.tools ?? [] };
-    const wired = wire({ config, world, log, catalog, channels, store, tools, ...rest });
+    const typing = new Typing({
+      channels,
+      policy: config.session.sendPolicy,
+      log,
+      session: (key) => wired.system.lanes.worker(key)?.session ?? null,
+    });
+    const told: Wiring["told"] = (changes, receipt) => {
+      typing.told(changes);
+      parts.told?.(changes, receipt);
+    };
+    const doors = { channels: doorsOf(channels), tokens: parts.tokens, told };
+    const wired: Wired = wire({ config, world, log, catalog, store, tools, ...doors, ...rest });
     await begin(wired.system);
-    return new Sessions(wired);
+    return wired;
   } catch (error) {
     await store.close();
     throw error;

@@ -10,9 +10,10 @@
 import type { Log } from "./base/log.ts";
 import { cleaning } from "./base/redact.ts";
 import type { World } from "./base/world.ts";
-import type { System } from "./calls/call.ts";
+import type { System, Tokens } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
 import { opening } from "./calls/send.ts";
+import { Totals } from "./calls/totals.ts";
 import { deadlineDue } from "./children/deadline.ts";
 import { isCircle } from "./children/waiting.ts";
 import type { Agent, Config } from "./config/config.ts";
@@ -46,6 +47,10 @@ export interface Wiring {
   readonly store: Store;
   readonly processes: Pick<Processes, "all" | "killAll" | "killEverything">;
   readonly mcp: Pick<McpServers, "names" | "tools" | "status" | "close">;
+  /** Who may call from outside; without it, nobody does. */
+  readonly tokens?: Tokens | undefined;
+  /** Hears of every commit of this process once it is durable: what is counted is counted from these. */
+  readonly told?: ((changes: readonly Change[], receipt: Receipt) => void) | undefined;
   readonly tools: {
     /** For every agent, besides the calls that agents may make. */
     readonly ours: readonly Tool[];
@@ -69,11 +74,14 @@ export function wire(wiring: Wiring): Wired {
   const bus = new Bus();
   const slots = modelSlots(world, config);
   const processSlots = toolSlots(world, config);
-  const answers = new Answers();
+  const shared = { world, store, catalog, processes, slots, processSlots, answers: new Answers() };
+  const totals = new Totals(world.nowMs());
   const commit = async (changes: readonly Change[]): Promise<Receipt> => {
     const receipt = await store.commit(changes);
     lanes.told(changes, receipt);
     clock.told(changes);
+    totals.told(changes);
+    wiring.told?.(changes, receipt);
     return receipt;
   };
   const { ours, exec, given } = wiring.tools;
@@ -81,17 +89,14 @@ export function wire(wiring: Wiring): Wired {
   warnOfPolicies(config, log, tools);
   const agents: ReadonlyMap<string, Agent> = config.agents;
   const work: WorkParts = {
-    ...base,
+    ...shared,
+    log,
     bus,
     commit,
-    slots,
-    processSlots,
     raise: (key, to) => {
       slots.raise(key, to);
       processSlots.raise(key, to);
     },
-    catalog,
-    answers,
     tools,
     prompts,
     session: config.session,
@@ -100,27 +105,22 @@ export function wire(wiring: Wiring): Wired {
     suspects: new Suspects(),
     budgets: new Budgets({ agents, find: (key) => store.session(key) }),
     channels: new Set(channels.keys()),
-    processes,
     clean: cleaning(secretsIn(config)),
     outbox: { store, commit, world, log, channels },
   };
   const lanes: Lanes<SessionWorker> = new Lanes({ ...base, begin: (claim) => beginWork(work, claim) });
   const clock = new Clock({ ...base, commit, due: (timer) => deadlineDue(store, timer) });
   const system: System = {
-    store,
-    world,
+    ...shared,
     config,
-    catalog,
     routes: new Routes(config.session),
     lanes,
     clock,
-    slots,
-    processSlots,
-    processes,
     mcp,
-    answers,
+    totals,
+    tokens: wiring.tokens ?? null,
   };
-  return { system, bus, door: new Door(system, commit) };
+  return { system, bus, door: new Door({ system, bus, commit }) };
 }
 
 /** Every agent's main session exists from the first start; then what was left is gone on with. */

@@ -5,11 +5,13 @@ import { Fault, faultFrom, type FaultCode } from "./fault.ts";
 // Once more, on purpose: a code is a promise to clients and scripts, and a change of one is a change of the API.
 const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: number, retry: boolean]>> = {
   bad_input: [400, 64, false],
+  unauthorized: [401, 77, false],
   forbidden: [403, 77, false],
   not_found: [404, 66, false],
   exists: [409, 73, false],
   conflict: [409, 65, false],
   would_deadlock: [409, 65, false],
+  busy: [409, 75, true],
   stale_writer: [409, 75, true],
   unread: [409, 75, true],
   ended: [410, 69, false],
@@ -17,6 +19,8 @@ const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: numbe
   mailbox_full: [429, 75, true],
   overloaded: [429, 75, true],
   too_slow: [429, 75, true],
+  too_large: [413, 65, false],
+  rate_limited: [429, 75, true],
   damaged: [500, 65, false],
   disk_full: [507, 74, true],
   disk_failed: [500, 74, false],
@@ -27,6 +31,7 @@ const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: numbe
   state_too_new: [500, 78, false],
   bug: [500, 70, false],
   closed: [503, 75, true],
+  unreachable: [503, 69, true],
 };
 const CODES = Object.keys(PROMISED) as FaultCode[];
 

@@ -15,6 +15,12 @@ const FAULTS = {
     retry: false,
     todo: "correct the input; the message names what is wrong",
   },
+  unauthorized: {
+    status: 401,
+    exit: 77,
+    retry: false,
+    todo: "send `Authorization: Bearer <token>`; the first is the file `token` of the home",
+  },
   forbidden: { status: 403, exit: 77, retry: false, todo: "ask with other rights" },
   not_found: { status: 404, exit: 66, retry: false, todo: "check the name" },
   exists: { status: 409, exit: 73, retry: false, todo: "choose another name, or resume what is there" },
@@ -30,6 +36,7 @@ const FAULTS = {
     retry: false,
     todo: "do not wait for who waits for you: end the turn, and its answer comes by itself",
   },
+  busy: { status: 409, exit: 75, retry: true, todo: "wait until it is done, or kill it first" },
   stale_writer: { status: 409, exit: 75, retry: true, todo: "read the session again, then decide anew" },
   unread: { status: 409, exit: 75, retry: true, todo: "read what waits for it, then end it" },
   ended: { status: 410, exit: 69, retry: false, todo: "the session has ended; write to another" },
@@ -57,6 +64,8 @@ const FAULTS = {
     retry: true,
     todo: "follow again from the last entry you have; nothing is lost",
   },
+  too_large: { status: 413, exit: 65, retry: false, todo: "send less at once" },
+  rate_limited: { status: 429, exit: 75, retry: true, todo: "slow down, and try again in a second" },
   damaged: {
     status: 500,
     exit: 65,
@@ -97,9 +106,20 @@ const FAULTS = {
     todo: "report it with this message, then start again; what was acknowledged is there",
   },
   closed: { status: 503, exit: 75, retry: true, todo: "it is shutting down; come back after the restart" },
+  unreachable: {
+    status: 503,
+    exit: 69,
+    retry: true,
+    todo: "if it runs elsewhere, say where: SESSIOND_URL or SESSIOND_HOME",
+  },
 } as const;
 
 export type FaultCode = keyof typeof FAULTS;
+
+/** Another version may have words that this one does not know. */
+export function isFaultCode(text: unknown): text is FaultCode {
+  return typeof text === "string" && Object.hasOwn(FAULTS, text);
+}
 
 export class Fault extends Error {
   override readonly name = "Fault";

@@ -10,7 +10,7 @@ import { abortId } from "../mail/task.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import type { Page, SessionQuery } from "../store/store.ts";
 import { answerIn } from "../turns/answers.ts";
-import { just, type Caller, type Done, type System } from "./call.ts";
+import { isWithin, just, type Caller, type Done, type System } from "./call.ts";
 import { keyFor, pageWithin, reached } from "./reach.ts";
 import type * as shape from "./schemas.ts";
 import { send, sentId, spawnedId } from "./send.ts";
@@ -136,6 +136,8 @@ export async function status(
   if (model === undefined) return just(await statusOf(system, session));
   if (caller.kind === "agent" && session.key !== caller.session.key)
     throw new Fault("forbidden", "a session sets its own model, and no other's");
+  if (caller.kind === "person" && !isWithin("operate", caller.scope))
+    throw new Fault("forbidden", "status: to set a model is to change the session: use `set`");
   const { changes, settings } = setting(system, session, { model: model === "default" ? null : model }, null);
   const after = await statusOf(system, { ...session, settings });
   return { changes, output: () => after };

@@ -21,11 +21,26 @@ import type { McpServers } from "../tools/mcp/tools.ts";
 import type { Calling } from "../tools/tool.ts";
 import type { Answers } from "../turns/answers.ts";
 import type { SessionWorker } from "../turns/worker.ts";
+import type { Totals } from "./totals.ts";
+
+/** What a person may do: look; work with sessions; say who may. Each contains those before it. */
+export const SCOPES = ["read", "operate", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export function isWithin(needed: Scope, given: Scope): boolean {
+  return SCOPES.indexOf(needed) <= SCOPES.indexOf(given);
+}
+
+/** Who calls from outside. `principal` is whose ids of messages these are: two people may both have a message 1. */
+export interface Person {
+  readonly kind: "person";
+  readonly principal: string;
+  readonly scope: Scope;
+}
 
 /** Who calls. */
 export type Caller =
-  /** `principal` is whose ids of messages these are: two people may both have a message 1. */
-  | { readonly kind: "person"; readonly principal: string }
+  | Person
   /** A session, by one of its tools. `cause` is the same whenever this call is run. */
   | ({ readonly kind: "agent"; readonly tool: string } & Omit<Calling, "signal">);
 
@@ -43,7 +58,27 @@ export interface System {
   readonly processes: Pick<Processes, "all" | "killEverything">;
   readonly mcp: Pick<McpServers, "status" | "close">;
   readonly answers: Answers;
+  readonly totals: Totals;
+  readonly tokens: Tokens | null; // null: nobody but this program calls
 }
+
+/** Who may call from outside. The gateway keeps them (gateway/tokens.ts). */
+export interface Tokens {
+  list(): Promise<readonly TokenRow[]>;
+  /** The text is told once, here, and kept nowhere. Fault exists when there is one of that name. */
+  create(name: string, scope: Scope): Promise<TokenRow & { readonly token: string }>;
+  /** False: there is none of that name. */
+  revoke(name: string): Promise<boolean>;
+}
+
+export interface TokenRow {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly madeAtMs: number;
+}
+
+/** A method and a path. GET takes the rest of its input from the query, the others from a JSON body. */
+export type Place = `${"GET" | "POST" | "PATCH" | "DELETE"} /${string}`;
 
 /** What a call comes to. `receipt` is null when nothing was committed, or will be together with something else. */
 export interface Done<Out> {
@@ -59,6 +94,10 @@ export interface Call<In extends z.ZodType = z.ZodType, Out extends z.ZodType = 
   readonly who: "person" | "agent" | "both";
   /** The name that agents know it by; null: no agent calls it. */
   readonly tool: string | null;
+  /** What a person must be allowed to call it. */
+  readonly scope: Scope;
+  /** Where it is, below /v1; `:name` is that property of the input. Null: only agents call it. */
+  readonly http: Place | null;
   readonly input: In;
   readonly output: Out;
   /** See Tool. */

@@ -1,4 +1,4 @@
-// The first two doors of the table: the library, for programs that embed sessions, and the agents' own tools.
+// What every door is made of: calls of the table and its streams, for a person; and the agents' own tools.
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
@@ -6,35 +6,52 @@ import { shown } from "../base/fits.ts";
 import { CALLED_OFF } from "../base/waiting.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import { checked, type Tool } from "../tools/tool.ts";
-import type { Call, Caller, System } from "./call.ts";
+import type { Bus } from "../events/bus.ts";
+import { isWithin, type Call, type Caller, type Person, type Scope, type System } from "./call.ts";
+import { streams, type StreamName, type Streamed, type Streams } from "./streams.ts";
 import { calls, type CallName, type Calls } from "./table.ts";
 
 export type Input<Name extends CallName> = z.input<Calls[Name]["input"]>;
 export type Output<Name extends CallName> = z.output<Calls[Name]["output"]>;
 
-/** A person's call: what it comes to is committed here. */
-export class Door {
-  readonly #system: System;
-  readonly #commit: (changes: readonly Change[]) => Promise<Receipt>;
+export type StreamInput<Name extends StreamName> = z.input<Streams[Name]["input"]>;
 
-  constructor(system: System, commit: (changes: readonly Change[]) => Promise<Receipt>) {
-    this.#system = system;
-    this.#commit = commit;
+interface DoorParts {
+  readonly system: System;
+  readonly bus: Bus;
+  readonly commit: (changes: readonly Change[]) => Promise<Receipt>;
+}
+
+/** A person's calls: what they come to is committed here. */
+export class Door {
+  readonly #parts: DoorParts;
+  #isDraining = false;
+
+  constructor(parts: DoorParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on nothing is changed through it: it is about to close. Who looks is answered to the end. */
+  drain(): void {
+    this.#isDraining = true;
   }
 
   async call<Name extends CallName>(
     name: Name,
-    caller: Caller,
+    caller: Person,
     input: Input<Name>,
     signal: AbortSignal,
   ): Promise<Output<Name>> {
     const { run, who, ...row }: Call = callNamed(name);
     if (who === "agent") throw new Fault("forbidden", `${name} is for agents`);
+    mustReach(name, row.scope, caller);
+    if (this.#isDraining && row.scope !== "read")
+      throw new Fault("closed", "the gateway is stopping; nothing new is taken");
     const over = new AbortController();
     try {
       const given = await inputOf(name, row.input, input);
       for (let isFirst = true; ; isFirst = false) {
-        const done = await run(this.#system, caller, given, AbortSignal.any([signal, over.signal]));
+        const done = await run(this.#parts.system, caller, given, AbortSignal.any([signal, over.signal]));
         const receipt = done.changes.length === 0 ? null : await this.#committed(done.changes, isFirst);
         if (receipt !== "look again") return (await done.output(receipt)) as Output<Name>;
       }
@@ -43,15 +60,38 @@ export class Door {
     }
   }
 
+  /** What happens, as it happens, until the signal is aborted. Input that is wrong is refused before the first of it. */
+  async stream<Name extends StreamName>(
+    name: Name,
+    caller: Person,
+    input: StreamInput<Name>,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Streamed>> {
+    if (!Object.hasOwn(streams, name))
+      throw new Fault(
+        "not_found",
+        `there is no stream ${shown(name)}; there are: ${Object.keys(streams).join(", ")}`,
+      );
+    const row = streams[name];
+    mustReach(name, row.scope, caller);
+    const given = await inputOf(name, row.input, input);
+    return await row.run(this.#parts.system, this.#parts.bus, given as never, signal);
+  }
+
   /** What a call saw may be old by now: somebody else has opened what it opens. Then it looks once more. */
   async #committed(changes: readonly Change[], isFirst: boolean): Promise<Receipt | "look again"> {
     try {
-      return await this.#commit(changes);
+      return await this.#parts.commit(changes);
     } catch (error) {
       if (isFirst && error instanceof Fault && error.code === "exists") return "look again";
       throw error;
     }
   }
+}
+
+function mustReach(name: string, needed: Scope, { principal, scope }: Person): void {
+  if (!isWithin(needed, scope))
+    throw new Fault("forbidden", `${name} needs the scope ${needed}; ${shown(principal)} has ${scope}`);
 }
 
 function callNamed(name: string): Call {

@@ -2,13 +2,13 @@
 
 import { Fault } from "../base/fault.ts";
 import type { Bus, Event } from "../events/bus.ts";
-import { follow } from "../events/follow.ts";
 import { parseKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Entry, Gap } from "../transcript/entry.ts";
-import type { Caller, System } from "./call.ts";
+import type { Person, System } from "./call.ts";
 import type { Door, Input, Output } from "./door.ts";
 import { reached } from "./reach.ts";
+import { follow } from "./streams.ts";
 import type { CallName } from "./table.ts";
 
 /** What a message may have besides its words. */
@@ -75,17 +75,9 @@ export class Sessions {
     sessionKey: string,
     { from, signal }: { readonly from?: number; readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<Event, void> {
-    const { store } = this.#system;
-    const { key, transcript } = await this.#session(sessionKey);
-    const { id, lastSeq } = transcript;
-    if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0 && from <= lastSeq))
-      throw new Fault(
-        "bad_input",
-        `from: ${key} has entries up to ${lastSeq}, so follow from 0 to ${lastSeq}`,
-      );
     const over = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
-    const readSince = (seq: number) => store.entries(id, { since: seq });
-    yield* follow(this.#bus, { key, readSince }, from ?? lastSeq, over);
+    const of = { key: parseKey(sessionKey), from: from ?? null };
+    yield* await follow(this.#system, this.#bus, of, over);
   }
 
   /** The entries of a session as they are in its transcript, along its active path; what cannot be read comes as a Gap. */
@@ -111,6 +103,16 @@ export class Sessions {
 
   history(sessionKey: string, page: Rest<"history", "sessionKey"> = {}): Promise<Output<"history">> {
     return this.call("history", { sessionKey, ...page });
+  }
+
+  /** Where the time and the tokens of a turn went; without `turn`, of the last. */
+  trace(sessionKey: string, more: Rest<"trace", "sessionKey"> = {}): Promise<Output<"trace">> {
+    return this.call("trace", { sessionKey, ...more });
+  }
+
+  /** Words, in what was said in all sessions. */
+  search(text: string, more: Rest<"search", "text"> = {}): Promise<Output<"search">> {
+    return this.call("search", { text, ...more });
   }
 
   set(sessionKey: string, settings: Rest<"set", "sessionKey">): Promise<Output<"set">> {
@@ -142,6 +144,11 @@ export class Sessions {
   /** Ends it with everything below it. */
   kill(sessionKey: string): Promise<Output<"kill">> {
     return this.call("kill", { sessionKey });
+  }
+
+  /** Removes it for good, with everything below it. Fault busy while one of them does something, or has mail. */
+  remove(sessionKey: string): Promise<Output<"remove">> {
+    return this.call("remove", { sessionKey });
   }
 
   /** Stops the turn that runs; the session goes on with its next message. */
@@ -186,4 +193,4 @@ async function settled(work: Promise<void>): Promise<PromiseSettledResult<void>>
 }
 
 /** A program that embeds sessions speaks for one person. */
-const PROGRAM: Caller = { kind: "person", principal: "local" };
+const PROGRAM: Person = { kind: "person", principal: "local", scope: "admin" };

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Load } from "../scheduler/slots.ts";
 import type { System } from "./call.ts";
+import { totals } from "./totals.ts";
 
 export const nothing = z.strictObject({});
 
@@ -49,6 +50,7 @@ export const overview = z.strictObject({
       }),
     )
     .describe("Servers of tools."),
+  totals: totals.describe("Since the start."),
 });
 
 export const models = z.strictObject({
@@ -80,7 +82,7 @@ export const models = z.strictObject({
 
 type Overview = z.input<typeof overview>;
 
-export function overviewOf({ slots, processSlots, processes, mcp }: System): Overview {
+export function overviewOf({ slots, processSlots, processes, mcp, totals }: System): Overview {
   const load = slots.load();
   return {
     slots: slotsOf(load),
@@ -95,6 +97,7 @@ export function overviewOf({ slots, processSlots, processes, mcp }: System): Ove
       ...server,
       retryAt: retryAtMs === null ? null : new Date(retryAtMs).toISOString(),
     })),
+    totals: totals.now,
   };
 }
 

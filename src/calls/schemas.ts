@@ -26,7 +26,7 @@ const ownByDefault = sessionKey
 /** Characters of a sender's own id of a message. Beside it the letter's id names the sender and the session. */
 const MESSAGE_ID_CHARS_MAX = 256;
 
-const limit = z.int().min(1).max(ROWS_MAX).optional().describe(`How many at most, 1 to ${ROWS_MAX}.`);
+export const limit = z.int().min(1).max(ROWS_MAX).optional().describe(`How many at most, 1 to ${ROWS_MAX}.`);
 const messageId = z
   .string()
   .min(1)
@@ -56,6 +56,12 @@ export const sendInput = z.strictObject({
     .boolean()
     .optional()
     .describe("For sessions: false means that no answer is wanted back (default true)."),
+  model: z
+    .string()
+    .optional()
+    .describe(
+      "For people: the model that the session has from this message on; without it, nothing changes.",
+    ),
 });
 
 const route = z.strictObject({ channel: z.string(), to: z.string(), thread: z.string().nullable() });
@@ -153,7 +159,19 @@ export const row = z.strictObject({
   parent: z.string().nullable(),
   title: z.string().describe("The label, or else the first words a person wrote."),
   state: z.enum(STATES),
+  since: z.string().nullable().describe("Since when it is in that state; null: it is idle."),
+  step: z.int().nullable().describe("Of the turn that runs; null: none does."),
+  class: z
+    .enum(["interactive", "delegated", "scheduled", "background"])
+    .nullable()
+    .describe("Of the turn that runs in this gateway; null: none does."),
+  why: z.string().nullable().describe("What it does or waits for, in short; null: it is idle."),
   model: z.string().describe("The model in force."),
+  contextTokens: z
+    .number()
+    .nullable()
+    .describe("Of the last model call; null: this gateway does not have it in memory (`status` reads it)."),
+  windowTokens: z.number().describe("Of the model; 0: not known."),
   tokens: z.number().describe("Of all kinds, without its children's."),
   cost: z.number().describe("In US dollars."),
   entries: z.int(),

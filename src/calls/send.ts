@@ -55,7 +55,7 @@ export async function send(
     replyTo: null,
     origin: null,
   };
-  return await posting(system, key, letter);
+  return await posting(system, key, letter, input.model);
 }
 
 /** From one session to another that it may see. The answer comes back as a letter, unless it is not wanted. */
@@ -70,6 +70,8 @@ async function sendFromSession(
 ): Promise<Sending> {
   const source = caller.session.key;
   if (of.key === source) throw new Fault("bad_input", "a session does not send to itself; just go on");
+  if (of.input.model !== undefined)
+    throw new Fault("forbidden", "a session sets its own model, and no other's");
   const target = await reached(system, caller, of.key);
   const letter: Letter = {
     id: caller.cause,
@@ -133,7 +135,12 @@ function letterId(whose: readonly string[], id: string): string {
 }
 
 /** The session is there, or it is opened in the same commit. */
-async function posting(system: System, key: SessionKey, letter: Letter): Promise<Sending> {
+async function posting(
+  system: System,
+  key: SessionKey,
+  letter: Letter,
+  model?: string | undefined,
+): Promise<Sending> {
   const session = system.lanes.worker(key)?.session ?? (await system.store.session(key));
   const opened = session === null ? [await opening(system, key)] : revived(session);
   // Read before it was posted, so whoever follows from here sees the message itself.
@@ -148,7 +155,23 @@ async function posting(system: System, key: SessionKey, letter: Letter): Promise
       seq: seq ?? receipt?.seqs[key] ?? 0,
     };
   };
-  return { id: letter.id, changes: [...opened, { do: "post", to: [key], letter }], output };
+  const changes = [...opened, ...(model === undefined ? [] : await modelSet(system, key, model))];
+  return { id: letter.id, changes: [...changes, { do: "post", to: [key], letter }], output };
+}
+
+/**
+ * In the commit of the letter: so the turn that takes it has the model, also when the letter opens the session. What a worker
+ * knows of settings may be old, so the store is asked.
+ */
+async function modelSet(
+  { catalog, config, store }: System,
+  key: SessionKey,
+  model: string,
+): Promise<readonly Change[]> {
+  const { id } = catalog.find(model);
+  const settings = (await store.session(key))?.settings;
+  const now = settings?.model ?? config.agents.get(describeKey(key).agent)?.model ?? "";
+  return catalog.get(now)?.id === id ? [] : [{ do: "set", key, version: null, settings: { model: id } }];
 }
 
 /** Who was killed, or is about to be, and is written to again goes on where it was. What runs once does not. */

@@ -5,15 +5,22 @@ import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "../limits.ts";
 import { parseKey } from "../routing/key.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
+import { entries, entriesInput, entriesPage } from "./entries.ts";
 import { fork, forked, forkInput } from "./fork.ts";
 import { keyFor, reached } from "./reach.ts";
+import { remove, removed, removeInput } from "./removing.ts";
+import { redeliver } from "./redeliver.ts";
 import * as shape from "./schemas.ts";
+import { found, search, searchInput } from "./searching.ts";
 import { receive, send } from "./send.ts";
 import { pin, set, signal } from "./setting.ts";
 import * as settings from "./setting-shapes.ts";
 import * as gateway from "./overview.ts";
 import * as child from "./child-shapes.ts";
 import { children, join, kill, spawn, steer, subagents, yieldTurn } from "./children.ts";
+import * as token from "./tokens.ts";
+import { trace } from "./trace.ts";
+import * as traced from "./trace-shapes.ts";
 import { answerOf, historyOf } from "./views.ts";
 
 export const calls = {
@@ -22,6 +29,8 @@ export const calls = {
       "Sends a message to a session. It is acknowledged when it is durable; the answer comes later, in that session.",
     who: "both",
     tool: "sessions_send",
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/messages",
     input: shape.sendInput,
     output: shape.sent,
     idempotent: false, // with an id of the sender's it is
@@ -32,6 +41,8 @@ export const calls = {
       "Sends a message to a session and waits until the turn that took it has ended: how, and with which answer.",
     who: "person",
     tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/ask",
     input: shape.askInput,
     output: shape.asked,
     idempotent: false,
@@ -42,6 +53,8 @@ export const calls = {
       "A message from a channel: it finds its session by itself, and the answer goes back through the channel.",
     who: "person",
     tool: null,
+    scope: "operate",
+    http: "POST /receive",
     input: shape.receiveInput,
     output: shape.sent,
     idempotent: false,
@@ -51,6 +64,8 @@ export const calls = {
     about: "Waits until the turn that took a message has ended, and says how, with the answer.",
     who: "person",
     tool: null,
+    scope: "read",
+    http: "GET /sessions/:sessionKey/messages/:id",
     input: shape.waitInput,
     output: shape.answered,
     idempotent: true,
@@ -60,6 +75,8 @@ export const calls = {
     about: "Stops the turn that runs in a session. The session goes on with the next message.",
     who: "person",
     tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/abort",
     input: shape.oneSession,
     output: shape.accepted,
     idempotent: true,
@@ -69,6 +86,8 @@ export const calls = {
     about: "Pauses a session: a turn that runs stops after its step, and letters wait. Nothing is lost.",
     who: "person",
     tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/stop",
     input: shape.oneSession,
     output: shape.accepted,
     idempotent: true,
@@ -78,6 +97,8 @@ export const calls = {
     about: "Goes on with a session that was paused.",
     who: "person",
     tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/cont",
     input: shape.oneSession,
     output: shape.accepted,
     idempotent: true,
@@ -89,6 +110,8 @@ export const calls = {
       'one). With `model` it also sets the model of this session from now on; "default" goes back to the usual one.',
     who: "both",
     tool: "session_status",
+    scope: "read",
+    http: "GET /sessions/:sessionKey",
     input: shape.statusInput,
     output: shape.status,
     idempotent: true,
@@ -98,6 +121,8 @@ export const calls = {
     about: "Sessions, newest first, by any of the given properties.",
     who: "both",
     tool: "sessions_list",
+    scope: "read",
+    http: "GET /sessions",
     input: shape.listInput,
     output: shape.listed,
     idempotent: true,
@@ -107,6 +132,8 @@ export const calls = {
     about: "What was said in a session, the newest page first. Long texts are cut, secrets are taken out.",
     who: "both",
     tool: "sessions_history",
+    scope: "read",
+    http: "GET /sessions/:sessionKey/history",
     input: shape.historyInput,
     output: shape.history,
     idempotent: true,
@@ -116,10 +143,48 @@ export const calls = {
       return just(await historyOf(system, session, { before, limit, bytes }));
     },
   }),
+  entries: call({
+    about:
+      "The entries of a session as they are in its transcript, the oldest page first: what an export is made of. Secrets are " +
+      "taken out.",
+    who: "person",
+    tool: null,
+    scope: "read",
+    http: "GET /sessions/:sessionKey/entries",
+    input: entriesInput,
+    output: entriesPage,
+    idempotent: true,
+    run: entries,
+  }),
+  trace: call({
+    about:
+      "Where the time and the tokens of a turn went: its steps and tool calls. Also of one that still runs.",
+    who: "person",
+    tool: null,
+    scope: "read",
+    http: "GET /sessions/:sessionKey/trace",
+    input: traced.traceInput,
+    output: traced.trace,
+    idempotent: true,
+    run: trace,
+  }),
+  search: call({
+    about: "Finds words in what was said, in all sessions, in those of an agent, or in one.",
+    who: "person",
+    tool: null,
+    scope: "read",
+    http: "GET /search",
+    input: searchInput,
+    output: found,
+    idempotent: true,
+    run: search,
+  }),
   set: call({
     about: "Changes settings of a session. null: as the agent's configuration says.",
     who: "person",
     tool: null,
+    scope: "operate",
+    http: "PATCH /sessions/:sessionKey",
     input: settings.setInput,
     output: settings.settled,
     idempotent: true,
@@ -129,6 +194,8 @@ export const calls = {
     about: "Pins an entry: it stays whole when the rest of a long conversation is summarised.",
     who: "person",
     tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/pins",
     input: settings.pinInput,
     output: settings.settled,
     idempotent: true,
@@ -140,6 +207,8 @@ export const calls = {
       "reported to you, once, as a message. Its name, if it has one, can be used again: resumeIfExists goes on with it.",
     who: "both",
     tool: "sessions_spawn",
+    scope: "operate",
+    http: "POST /sessions/:parent/children",
     input: child.spawnInput,
     output: child.spawned,
     delegates: true,
@@ -150,6 +219,8 @@ export const calls = {
     about: "The children of a session, with what they do or wait for.",
     who: "both",
     tool: null,
+    scope: "read",
+    http: "GET /sessions/:sessionKey/children",
     input: child.childrenInput,
     output: child.children,
     idempotent: true,
@@ -159,6 +230,8 @@ export const calls = {
     about: "Tells a child that works something that it reads before its next step.",
     who: "both",
     tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/steer",
     input: child.steerInput,
     output: child.steered,
     idempotent: false,
@@ -169,15 +242,32 @@ export const calls = {
       "Ends a session and everything below it, at once, with all processes. Who waits for it hears of it; its transcript stays.",
     who: "both",
     tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/kill",
     input: child.killInput,
     output: child.killed,
     idempotent: true,
     run: kill,
   }),
+  remove: call({
+    about:
+      "Removes a session and everything below it for good, with their transcripts. Refused while one of them does something, " +
+      "or has mail; main sessions stay.",
+    who: "person",
+    tool: null,
+    scope: "operate",
+    http: "DELETE /sessions/:sessionKey",
+    input: removeInput,
+    output: removed,
+    idempotent: false, // the second time there is nothing to be removed
+    run: remove,
+  }),
   join: call({
     about: "Waits, in the turn, until children have reported.",
     who: "agent",
     tool: null,
+    scope: "operate",
+    http: null,
     input: child.joinInput,
     output: child.joined,
     delegates: true,
@@ -190,6 +280,8 @@ export const calls = {
       "have nothing else to do.",
     who: "agent",
     tool: "sessions_yield",
+    scope: "operate",
+    http: null,
     input: child.yieldInput,
     output: child.yielded,
     delegates: true,
@@ -202,6 +294,8 @@ export const calls = {
       "next step. kill: ends one with everything below it. wait: until they have reported.",
     who: "agent",
     tool: "subagents",
+    scope: "operate",
+    http: null,
     input: child.subagentsInput,
     output: child.subagentsOutput,
     delegates: true,
@@ -214,6 +308,8 @@ export const calls = {
       "way from there. The other is not changed. The new one waits for a message.",
     who: "both",
     tool: "sessions_fork",
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/forks",
     input: forkInput,
     output: forked,
     idempotent: false,
@@ -223,6 +319,8 @@ export const calls = {
     about: "Answers that are on their way to a channel, or that were refused, and why.",
     who: "person",
     tool: null,
+    scope: "read",
+    http: "GET /outbox",
     input: shape.outboxInput,
     output: shape.outbox,
     idempotent: true,
@@ -232,12 +330,15 @@ export const calls = {
       return just({ answers: page.rows.map(answerOf), next: page.next });
     },
   }),
+  redeliver,
   overview: call({
     about:
       "What is going on in this gateway: slots in use and who waits for them, providers, programs that agents run, " +
       "servers of tools.",
     who: "person",
     tool: null,
+    scope: "read",
+    http: "GET /overview",
     input: gateway.nothing,
     output: gateway.overview,
     idempotent: true,
@@ -247,10 +348,45 @@ export const calls = {
     about: "The models that can be named, with what is known of them, and the providers that have a key.",
     who: "person",
     tool: null,
+    scope: "read",
+    http: "GET /catalog",
     input: gateway.nothing,
     output: gateway.models,
     idempotent: true,
     run: async (system) => just(gateway.modelsOf(system)),
+  }),
+  tokens: call({
+    about: "The tokens by which others may call this gateway: names and scopes, never the tokens themselves.",
+    who: "person",
+    tool: null,
+    scope: "admin",
+    http: "GET /tokens",
+    input: token.tokensInput,
+    output: token.tokenList,
+    idempotent: true,
+    run: token.tokens,
+  }),
+  createToken: call({
+    about: "Makes a token. Its text is told once, in the answer.",
+    who: "person",
+    tool: null,
+    scope: "admin",
+    http: "POST /tokens",
+    input: token.createTokenInput,
+    output: token.createdToken,
+    idempotent: false,
+    run: token.createToken,
+  }),
+  revokeToken: call({
+    about: "Takes a token back: whoever has it is let in no more, and what it had opened ends.",
+    who: "person",
+    tool: null,
+    scope: "admin",
+    http: "DELETE /tokens/:name",
+    input: token.revokeTokenInput,
+    output: token.revokedToken,
+    idempotent: true,
+    run: token.revokeToken,
   }),
 } satisfies Record<string, Call>;
 

@@ -27,21 +27,42 @@ type Row = z.input<typeof row>;
 type Told = z.input<typeof history>["entries"][number];
 
 export function rowOf(system: System, session: Session): Row {
-  const { usage } = session;
+  const { usage, state } = session;
+  const worker = system.lanes.worker(session.key);
+  const model = modelOf(system, session);
+  const now = stateNow(system, session);
   return {
     sessionKey: session.key,
     agent: session.agent,
     kind: session.kind,
     parent: session.parent,
     title: redacted(shownTitle(session)),
-    state: stateNow(system, session),
-    model: modelOf(system, session).id,
+    state: now,
+    since: sinceOf(state),
+    step: state.kind === "running" ? state.step : null,
+    class: worker?.class ?? null,
+    why: now === "idle" ? null : brief(whyOf(system, session, 0, worker?.waitsFor ?? []), WHY_CHARS_MAX),
+    model: model.id,
+    contextTokens: contextIn(worker?.known ?? null),
+    windowTokens: model.windowTokens,
     tokens: usage.input + usage.output + usage.cacheRead + usage.cacheWrite,
     cost: usage.cost,
     entries: session.transcript.lastSeq,
     bornAt: iso(session.bornAtMs),
     updatedAt: iso(session.updatedAtMs),
   };
+}
+
+function sinceOf(state: RunState): string | null {
+  if (state.kind === "idle") return null;
+  return iso(state.kind === "ended" ? state.atMs : state.sinceMs);
+}
+
+/** Null: it is not in memory, and to read it is too much for a row of many. */
+function contextIn(known: readonly Entry[] | null): number | null {
+  if (known === null) return null;
+  const last = known.findLast((entry) => entry.type === "compaction" || tokensOf(entry) > 0);
+  return last === undefined ? 0 : tokensOf(last);
 }
 
 /** Who waits for a slot is `queued`: that is not written down, because it would be a commit more for every turn. */
@@ -144,6 +165,9 @@ function named(children: readonly SessionKey[]): string {
 }
 
 const NAMED_MAX = 5;
+
+/** Characters of what a session does, in a list of many. */
+const WHY_CHARS_MAX = 160;
 
 /** Characters of what a turn does now. */
 const DOING_CHARS_MAX = 300;
@@ -266,7 +290,8 @@ function writerOf(from: Provenance | undefined): string | null {
   }
 }
 
-function brief(text: string, most = HISTORY_ENTRY_CHARS_MAX): string {
+/** The beginning of a text, without secrets. */
+export function brief(text: string, most = HISTORY_ENTRY_CHARS_MAX): string {
   // Cut before secrets are looked for, with room to spare: so that neither costs more than what is shown.
   const start = redacted(text.slice(0, most + 512))
     .slice(0, most)
@@ -280,6 +305,6 @@ export function answerOf(outgoing: Outgoing): z.input<typeof outbox>["answers"][
   return { id, sessionKey: key, route, text: brief(text), postedAt: iso(postedAtMs), refused };
 }
 
-function iso(ms: number): string {
+export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { filledHome, KEYS } from "../../test/fixtures/content.ts";
 import { Home, scratch } from "../../test/fixtures/home.ts";
 
-const OFFLINE = fileURLToPath(new URL("offline.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 
 interface Answer {
   readonly exit: number | null;
@@ -16,7 +16,7 @@ interface Answer {
 }
 
 function run(...words: readonly string[]): Answer {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [OFFLINE, ...words], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...words], { encoding: "utf8" });
   return { exit: status, stdout, stderr };
 }
 
@@ -109,8 +109,8 @@ test("a command or an option that is none, one that is missing, and a word too m
 
 test("a home that is not there is refused with 66, and not made", (t) => {
   const home = join(scratch(t), "nowhere");
-  for (const command of ["fsck", "rebuild", "backup"])
-    assert.equal(run(command, "--home", home, "--to", `${home}.copy`).exit, 66, command);
+  for (const words of [["fsck"], ["rebuild"], ["backup", "--to", `${home}.copy`]])
+    assert.equal(run(...words, "--home", home).exit, 66, words[0]);
   assert.deepEqual([existsSync(home), existsSync(`${home}.copy`)], [false, false]);
 });
 

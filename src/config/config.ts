@@ -14,7 +14,34 @@ export interface Config {
   readonly mcp: ReadonlyMap<string, McpServer>; // servers whose tools agents may use, by name
   readonly session: SessionConfig;
   readonly scheduler: SchedulerConfig;
-  readonly log: { readonly level: string };
+  readonly gateway: GatewayConfig;
+  readonly webhooks: ReadonlyMap<string, Webhook>; // channels of other programs, by name
+  readonly log: LogConfig;
+}
+
+/** Where the daemon listens, and whom it lets in. */
+export interface GatewayConfig {
+  readonly host: string;
+  readonly port: number; //                    0: any that is free
+  readonly remote: boolean; //                 whether other machines may reach it
+  readonly hosts: readonly string[]; //        names it is reached by, besides localhost and its address
+  readonly origins: readonly string[]; //      other pages that may call it
+  readonly requestsPerSecond: number; //       of one token
+  readonly drainSeconds: number;
+}
+
+export interface Webhook {
+  readonly name: string; //                    of the channel
+  readonly secret: Secret;
+  readonly url: string | null; //              null: it takes no answers
+  readonly agent: string;
+}
+
+export interface LogConfig {
+  readonly level: string;
+  readonly file: string | null; //             an absolute path; null: standard error
+  readonly fileBytes: number;
+  readonly files: number;
 }
 
 export interface SchedulerConfig {

@@ -81,6 +81,28 @@ export const SEND_POLICY_DEFAULT: SendPolicy["default"] = "allow";
 /** What an operator reads: starts, stops and damage, not each step. */
 export const LOG_LEVEL_DEFAULT = "info";
 
+/** 10 MiB, and five of them: some weeks of a busy gateway at `info`, and no disk minds. */
+export const LOG_BYTES_DEFAULT = 10 * 1024 * 1024;
+export const LOG_BYTES_MIN = 64 * 1024;
+export const LOG_BYTES_MAX = 1024 * 1024 * 1024;
+export const LOG_FILES_DEFAULT = 5;
+export const LOG_FILES_MAX = 100;
+
+/** Nobody else on this machine's network reaches it, and the port is not in use by anything well known. */
+export const HOST_DEFAULT = "127.0.0.1";
+export const PORT_DEFAULT = 7717;
+
+/** More than a program on this machine can mean; a loop without a pause comes to it. */
+export const REQUESTS_PER_SECOND_DEFAULT = 10_000;
+export const REQUESTS_PER_SECOND_MAX = 1_000_000;
+
+/** Most steps end within it. What does not is gone on with after the start: nothing is lost either way. */
+export const DRAIN_SECONDS_DEFAULT = 10;
+export const DRAIN_SECONDS_MAX = 3_600;
+
+/** Shorter ones are guessed. */
+export const WEBHOOK_SECRET_CHARS_MIN = 16;
+
 /** Bytes of a config file. A thousand agents fit; a log given by mistake does not. */
 export const CONFIG_BYTES_MAX = 1024 * 1024;
 

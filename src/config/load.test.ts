@@ -70,7 +70,11 @@ describe("what is not given", () => {
       },
     );
     assert.deepEqual(config.scheduler, { slots: 32, reserve: 4, share: 16, processes: 16 });
-    assert.deepEqual(config.log, { level: "info" });
+    const file = "/users/ann/.sessiond/logs/sessiond.jsonl";
+    assert.deepEqual(config.log, { level: "info", file, fileBytes: 10_485_760, files: 5 });
+    const gateway = { host: "127.0.0.1", port: 7717, remote: false, hosts: [], origins: [] };
+    assert.deepEqual(config.gateway, { ...gateway, requestsPerSecond: 10_000, drainSeconds: 10 });
+    assert.equal(config.webhooks.size, 0);
   });
 
   test("a value of undefined is one that is not given", () => {
@@ -181,7 +185,7 @@ describe("what is wrong", () => {
       assert.deepEqual(refused({ agents: { coder: { [key as string]: 1 } } }), [line]);
     }
     assert.deepEqual(refused({ foo: 1 }), [
-      "config: foo is not a key here; there are home, agents, models, mcpServers, session, scheduler, log",
+      "config: foo is not a key here; there are home, agents, models, mcpServers, session, scheduler, gateway, webhooks, log",
     ]);
   });
 

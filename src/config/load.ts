@@ -18,10 +18,18 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { instead } from "../base/near.ts";
 import { type AgentId, DEFAULT_AGENT, parseAgent } from "../routing/key.ts";
-import type { Agent, Config, SendPolicy, SessionConfig, SubagentPolicy } from "./config.ts";
+import type {
+  Agent,
+  Config,
+  GatewayConfig,
+  LogConfig,
+  SendPolicy,
+  SessionConfig,
+  SubagentPolicy,
+} from "./config.ts";
 import * as defaults from "./defaults.ts";
-import { absolute, bare, providersOf, serversOf } from "./outside.ts";
-import { type AgentInput, type ConfigInput, schema } from "./schema.ts";
+import { absolute, bare, providersOf, serversOf, webhooksOf } from "./outside.ts";
+import { type AgentInput, type ConfigInput, type GatewayInput, schema } from "./schema.ts";
 
 /** What paths are made absolute with. */
 export interface From {
@@ -48,7 +56,9 @@ export function readConfig(input: unknown, from: From): Config {
       share: given.scheduler?.share ?? defaults.SHARE_DEFAULT,
       processes: given.scheduler?.processes ?? defaults.PROCESSES_DEFAULT,
     },
-    log: { level: given.log?.level ?? defaults.LOG_LEVEL_DEFAULT },
+    gateway: gatewayOf(given.gateway ?? {}),
+    webhooks: webhooksOf(given.webhooks ?? {}, from),
+    log: logOf(given.log ?? {}, home, from),
   };
 }
 
@@ -165,6 +175,28 @@ function subagentsOf(own: SubagentsInput, beneath: SubagentsInput): SubagentPoli
   };
 }
 
+function gatewayOf(given: GatewayInput): GatewayConfig {
+  return {
+    host: given.host ?? defaults.HOST_DEFAULT,
+    port: given.port ?? defaults.PORT_DEFAULT,
+    remote: given.remote ?? false,
+    hosts: given.hosts ?? [],
+    origins: given.origins ?? [],
+    requestsPerSecond: given.requestsPerSecond ?? defaults.REQUESTS_PER_SECOND_DEFAULT,
+    drainSeconds: given.drainSeconds ?? defaults.DRAIN_SECONDS_DEFAULT,
+  };
+}
+
+function logOf(given: NonNullable<ConfigInput["log"]>, home: string, from: From): LogConfig {
+  const { level, file = join(home, "logs", "sessiond.jsonl"), fileBytes, files } = given;
+  return {
+    level: level ?? defaults.LOG_LEVEL_DEFAULT,
+    file: file === "-" ? null : absolute(file, from),
+    fileBytes: fileBytes ?? defaults.LOG_BYTES_DEFAULT,
+    files: files ?? defaults.LOG_FILES_DEFAULT,
+  };
+}
+
 type SessionInput = NonNullable<ConfigInput["session"]>;
 
 function sessionOf(given: SessionInput): SessionConfig {
@@ -215,6 +247,7 @@ function unspeakable(input: unknown): Problem[] {
     ["models", "aliases"],
     ["models", "providers"],
     ["mcpServers"],
+    ["webhooks"],
     ["session", "identityLinks"],
   ];
   return paths
@@ -255,9 +288,11 @@ function isSecret(path: readonly PropertyKey[]): boolean {
   const [first, second] = path;
   const isWhole =
     (first === "models" && second === "providers" && path.length === 3) ||
-    (first === "mcpServers" && path.length === 2);
-  return isWhole || path.some((key) => key === "apiKey" || key === "headers" || key === "env");
+    ((first === "mcpServers" || first === "webhooks") && path.length === 2);
+  return isWhole || path.some((key) => SECRET_KEYS.has(String(key)));
 }
+
+const SECRET_KEYS: ReadonlySet<string> = new Set(["apiKey", "headers", "env", "secret"]);
 
 function unsaid(where: string, { message }: z.core.$ZodIssue): string {
   return `${where} is not ${message}`;

@@ -4,7 +4,9 @@
 import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import { Secret } from "../base/secret.ts";
-import type { Api, Config, McpServer, ModelFacts, Prices, Provider } from "./config.ts";
+import { DEFAULT_AGENT } from "../routing/key.ts";
+import type { Api, Config, McpServer, ModelFacts, Prices, Provider, Webhook } from "./config.ts";
+import { WEBHOOK_SECRET_CHARS_MIN } from "./defaults.ts";
 import type { From } from "./load.ts";
 import type { ConfigInput, McpServerInput, ProviderInput } from "./schema.ts";
 
@@ -95,6 +97,29 @@ function serverOf(name: string, given: McpServerInput, from: From): McpServer {
   };
 }
 
+export function webhooksOf(
+  given: NonNullable<ConfigInput["webhooks"]>,
+  { env }: Pick<From, "env">,
+): ReadonlyMap<string, Webhook> {
+  const all = Object.entries(given).map(([name, { secret, url, agent }]): [string, Webhook] => [
+    name,
+    {
+      name,
+      secret: longEnough(secretOf(secret, env, `webhooks.${name}.secret`), name),
+      url: url ?? null,
+      agent: agent ?? DEFAULT_AGENT,
+    },
+  ]);
+  return new Map(all);
+}
+
+/** What the environment had is looked at, not its name. */
+function longEnough(secret: Secret, webhook: string): Secret {
+  if (secret.reveal().length >= WEBHOOK_SECRET_CHARS_MIN) return secret;
+  const wants = `a text of at least ${WEBHOOK_SECRET_CHARS_MIN} characters`;
+  throw new Fault("bad_input", `config: webhooks.${webhook}.secret is not ${wants}`);
+}
+
 function secretsOf(
   given: Readonly<Record<string, string>>,
   env: Env,
@@ -135,12 +160,17 @@ export function absolute(path: string, { homeDir, cwd }: Omit<From, "env">): str
  * What must not be written down, wherever it comes from: keys of providers, and what headers and servers were given of the
  * environment. A tool may return them, and a transcript stays.
  */
-export function secretsIn({ models, mcp }: Pick<Config, "models" | "mcp">): readonly Secret[] {
+export function secretsIn({
+  models,
+  mcp,
+  webhooks,
+}: Pick<Config, "models" | "mcp" | "webhooks">): readonly Secret[] {
   const providers = [...models.providers.values()];
   const keys = providers.flatMap(({ apiKey }) => apiKey ?? []);
   const given = [
     ...providers.map(({ headers }) => headers),
     ...[...mcp.values()].map((server) => (server.kind === "http" ? server.headers : server.env)),
   ].flatMap((each) => Object.values(each));
-  return [...keys, ...given.flatMap(({ parts }) => parts.map((part) => new Secret(part)))];
+  const signs = [...webhooks.values()].map(({ secret }) => secret);
+  return [...keys, ...signs, ...given.flatMap(({ parts }) => parts.map((part) => new Secret(part)))];
 }

@@ -12,6 +12,7 @@ import {
   name,
   oneOf,
   record,
+  shown,
   text,
   wholeFrom,
 } from "../base/fits.ts";
@@ -38,6 +39,20 @@ const model = is("a model (id, provider, name, api, windowTokens, ask)", (value)
   return named && wholeFrom(1)(windowTokens) === null && typeof ask === "function";
 });
 
+/** A door, or a channel that has one. It may be an object of a class too. */
+const channel = is("a function that delivers, or a channel (name, deliver)", (value) => {
+  if (typeof value === "function") return true;
+  const { deliver, typing } = (value ?? {}) as Record<string, unknown>;
+  return typeof deliver === "function" && (typing === undefined || typeof typing === "function");
+});
+
+/** Names that no channel of a program has, and what they are kept for. */
+const TAKEN: ReadonlyMap<string, string> = new Map([
+  ["session", "answers between sessions"],
+  ["report", "what children report"],
+  ["web", "the web chat, which is always there"],
+]);
+
 const parts = record(
   {},
   {
@@ -61,13 +76,17 @@ export function checkParts(given: {
     if (names.has(each.name)) throw new Fault("bad_input", `open: two tools are called ${each.name}`);
     names.add(each.name);
   }
-  for (const [channel, deliver] of Object.entries(given.channels ?? {})) {
-    mustFit("open: channels", name, channel);
-    mustFit(`open: channels.${channel}`, aFunction, deliver);
-    if (channel === "session")
+  for (const [called, door] of Object.entries(given.channels ?? {})) {
+    mustFit("open: channels", name, called);
+    mustFit(`open: channels.${called}`, channel, door);
+    const taken = TAKEN.get(called);
+    if (taken !== undefined)
       throw new Fault(
         "bad_input",
-        'no channel is called "session": the word is kept for answers between sessions',
+        `no channel is called ${JSON.stringify(called)}: the word is kept for ${taken}`,
       );
+    const own = typeof door === "function" ? called : (door as { readonly name?: unknown }).name;
+    if (own !== called)
+      throw new Fault("bad_input", `open: channels.${called}: its name is ${shown(own)}; make them the same`);
   }
 }

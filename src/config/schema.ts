@@ -15,6 +15,7 @@ import { z } from "zod";
 import { shown } from "../base/fits.ts";
 import { KEY_BYTES_MAX } from "../limits.ts";
 import * as defaults from "./defaults.ts";
+import { list, names, object, oneOf, text, whole } from "./shapes.ts";
 
 /** The ids that parseAgent takes; once more as a pattern, because editors read patterns. A test compares the two. */
 const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -265,6 +266,51 @@ const session = object({
     .optional(),
 });
 
+const host = text("a name or an address, without a port", /^[A-Za-z0-9._:[\]-]+$/);
+
+const gateway = object({
+  host: host.describe("Where it listens. Beyond this machine only with `remote`.").optional(),
+  port: whole(0, 65_535).describe("The port it listens on; 0: any that is free.").optional(),
+  remote: z
+    .boolean({ error: "true or false" })
+    .describe("True: it may listen where other machines reach it. Whoever has a token can then use it.")
+    .optional(),
+  hosts: list(host)
+    .describe("Names that it is reached by, besides its address and localhost; as a proxy calls it.")
+    .optional(),
+  origins: list(
+    text(
+      'an origin as "https://example.org", without a path',
+      /^https?:\/\/[^\s/@?#]+$/,
+      defaults.PATH_CHARS_MAX,
+    ),
+  )
+    .describe("Origins of other pages that may call it from a browser.")
+    .optional(),
+  requestsPerSecond: whole(1, defaults.REQUESTS_PER_SECOND_MAX)
+    .describe("How many requests one token may make in a second.")
+    .optional(),
+  drainSeconds: whole(0, defaults.DRAIN_SECONDS_MAX)
+    .describe("How long it waits for turns that run when it is told to stop.")
+    .optional(),
+});
+
+/** A channel's name is part of session keys. These two are taken: answers to sessions, and the web chat. */
+const webhookName = text(
+  'a name of a-z, 0-9, "_" and "-", at most 64 characters, not "session" or "web"',
+  /^(?!(?:session|web)$)[a-z0-9][a-z0-9_-]{0,63}$/,
+);
+
+const webhook = object({
+  secret: secret.describe("What both sides sign with (HMAC-SHA256)."),
+  url: address
+    .describe("Where answers are sent. Without it, they are refused, and seen in the outbox.")
+    .optional(),
+  agent: name
+    .describe("The agent that is spoken to, unless a message names one; without it, main.")
+    .optional(),
+});
+
 export const schema = object({
   home: path.describe("The folder where everything is kept.").optional(),
   agents: agents.describe('The agents by id; what stands under "defaults" holds for all of them.').optional(),
@@ -294,10 +340,21 @@ export const schema = object({
   })
     .describe("How much is done at once.")
     .optional(),
+  gateway: gateway.describe("Where the daemon listens, and whom it lets in.").optional(),
+  webhooks: names(webhookName, webhook)
+    .describe("Channels of other programs: they post signed messages, and are posted the answers.")
+    .optional(),
   log: object({
     level: oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent")
       .describe("The least important messages that are still logged.")
       .optional(),
+    file: path
+      .describe('Where the daemon logs; "-" is standard error. Without it, logs/sessiond.jsonl in the home.')
+      .optional(),
+    fileBytes: whole(defaults.LOG_BYTES_MIN, defaults.LOG_BYTES_MAX)
+      .describe("How large the file may become before another is begun.")
+      .optional(),
+    files: whole(1, defaults.LOG_FILES_MAX).describe("How many of them are kept.").optional(),
   })
     .describe("What is logged.")
     .optional(),
@@ -306,40 +363,5 @@ export const schema = object({
 export type ConfigInput = z.input<typeof schema>;
 export type AgentInput = z.input<typeof agent>;
 export type ProviderInput = z.input<typeof provider>;
+export type GatewayInput = z.input<typeof gateway>;
 export type McpServerInput = z.input<typeof mcpServer>;
-
-// ── What belongs in a place, in words (S1) ──────────────────────────────────────────────────────────────────
-
-function text(wants: string, pattern?: RegExp, charsMax: number = defaults.NAME_CHARS_MAX): z.ZodString {
-  const error = { error: wants };
-  const any = z.string(error).min(1, error).max(charsMax, error);
-  return pattern === undefined ? any : any.regex(pattern, error);
-}
-
-function whole(least: number, most: number): z.ZodInt {
-  const error = `a whole number from ${least} to ${most}`;
-  return z.int({ error }).min(least, { error }).max(most, { error });
-}
-
-function oneOf<const Words extends readonly string[]>(
-  ...words: Words
-): z.ZodEnum<z.util.ToEnum<Words[number]>> {
-  return z.enum(words, { error: `one of ${words.join(", ")}` });
-}
-
-function list<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
-  const error = `a list of at most ${defaults.LIST_ITEMS_MAX}`;
-  return z.array(item, { error }).max(defaults.LIST_ITEMS_MAX, { error });
-}
-
-function object<Shape extends z.ZodRawShape>(shape: Shape) {
-  const known = Object.keys(shape).join(", ");
-  return z.strictObject(shape, {
-    error: (issue) => (issue.code === "unrecognized_keys" ? known : "an object"),
-  });
-}
-
-/** An object whose keys people choose. Zod passes over the key "__proto__"; load.ts does not. */
-function names<Value extends z.ZodType>(key: z.ZodString, value: Value): z.ZodRecord<z.ZodString, Value> {
-  return z.record(key, value, { error: "an object" });
-}

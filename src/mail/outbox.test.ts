@@ -8,7 +8,7 @@ import { DELIVERY_RETRY_MS, DELIVERY_TRIES_MAX } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
 import { Corner } from "../store/contract/corner.ts";
 import { MemoryStore } from "../store/memory.ts";
-import { Outbox, type Deliver } from "./outbox.ts";
+import { Outbox, Refused, type Deliver } from "./outbox.ts";
 
 /** A store, a door called "test", and what came through it. */
 class Doors {
@@ -128,6 +128,22 @@ test("O1: an answer that no try delivered is refused and visible, and the next o
   assert.deepEqual(doors.ids, [...Array.from({ length: DELIVERY_TRIES_MAX }, () => "1"), "2"]);
   const [refused] = await at.outbox(true);
   assert.match(refused?.refused ?? "", /given up after 8 tries: no Error at all/);
+  assert.deepEqual(await at.outbox(false), []);
+});
+
+test("O1: an answer that its door refuses for good is not tried again, is visible with the reason, and the next one goes on", async () => {
+  const doors = new Doors();
+  const { at } = doors;
+  const key = await at.open("a");
+  await at.store.commit([at.sending("1", key), at.sending("2", key)]);
+  doors.deliver = async ({ id }) => {
+    if (id.endsWith("1")) throw new Refused("nobody lives there any more");
+  };
+  doors.outbox(key).kick();
+  await doors.pass();
+  assert.deepEqual(doors.ids, ["1", "2"]);
+  const [refused] = await at.outbox(true);
+  assert.equal(refused?.refused, "the channel refused it: nobody lives there any more");
   assert.deepEqual(await at.outbox(false), []);
 });
 

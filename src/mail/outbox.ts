@@ -22,9 +22,15 @@ import type { Change, Receipt, Store } from "../store/store.ts";
 import type { Outgoing } from "./letter.ts";
 
 /**
- * Takes an answer for good, or rejects. The same id may come again after a crash: the door tells the receiver, or drops it.
+ * Takes an answer for good, or rejects: then it is tried again, unless it was Refused. The same id may come again after a
+ * crash: the door tells the receiver, or drops it.
  */
 export type Deliver = (outgoing: Outgoing, signal: AbortSignal) => Promise<void>;
+
+/** What a door rejects with that will never take this answer: it is not tried again, and stays visible with the reason. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+}
 
 export interface OutboxParts {
   readonly store: Pick<Store, "outbox">;
@@ -113,6 +119,7 @@ export class Outbox {
         // What a door says may hold its address, with a token in it.
         const why = redacted(String(error instanceof Error ? error.message : error).slice(0, 500));
         log.warn({ key: this.#key, id: outgoing.id, tries }, `an answer was not delivered: ${why}`);
+        if (error instanceof Refused) return `the channel refused it: ${why}`;
         if (tries >= DELIVERY_TRIES_MAX) return `given up after ${tries} tries: ${why}`;
       }
       await world.sleep(DELIVERY_RETRY_MS * 2 ** (tries - 1), signal);

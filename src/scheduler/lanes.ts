@@ -85,6 +85,11 @@ export class Lanes<Of extends Worker> {
     return this.#lanes.get(key)?.worker ?? null;
   }
 
+  /** How many sessions something runs in. */
+  get running(): number {
+    return this.#lanes.size - this.#idle.size;
+  }
+
   /** A commit of this process is durable: whoever it concerns hears of it. */
   told(changes: readonly Change[], receipt: Receipt): void {
     let posts = 0;

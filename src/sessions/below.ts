@@ -4,7 +4,7 @@ import type { Page, Store } from "../store/store.ts";
 import type { Session } from "./session.ts";
 
 /** All descendants of a session, also of those that have ended: what they spawned may live. */
-async function below(store: Pick<Store, "sessions">, key: SessionKey): Promise<readonly Session[]> {
+export async function below(store: Pick<Store, "sessions">, key: SessionKey): Promise<readonly Session[]> {
   const found: Session[] = [];
   const waiting = [key];
   for (let parent = waiting.shift(); parent !== undefined; parent = waiting.shift()) {

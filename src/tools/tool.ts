@@ -1,13 +1,11 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { z } from "zod";
-import { shown } from "../base/fits.ts";
-import { instead } from "../base/near.ts";
 import type { Agent, ToolPolicy } from "../config/config.ts";
 import type { Class } from "../mail/letter.ts";
 import type { ToolForm } from "../models/model.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
 import type { Block } from "../transcript/entry.ts";
+import { problemsIn } from "./wants.ts";
 
 /** What an agent can do besides speaking. */
 export interface Tool<Input extends StandardSchemaV1 = StandardSchemaV1> {
@@ -100,21 +98,9 @@ export type Checked = { readonly value: unknown } | { readonly problems: string 
 /** A promise only if the schema takes its time. */
 export function checked(schema: StandardSchemaV1, input: unknown): Checked | Promise<Checked> {
   const judged = (result: StandardSchemaV1.Result<unknown>): Checked =>
-    result.issues === undefined ? { value: result.value } : { problems: problemsIn(result.issues, schema) };
+    result.issues === undefined
+      ? { value: result.value }
+      : { problems: problemsIn(result.issues, schema, input) };
   const result = schema["~standard"].validate(input);
   return result instanceof Promise ? result.then(judged) : judged(result);
-}
-
-/** Which field, and what belongs there. */
-function problemsIn(issues: readonly StandardSchemaV1.Issue[], schema: StandardSchemaV1): string {
-  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-  const problems = issues.slice(0, 5).map((issue) => {
-    const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
-    const { code, keys } = issue as Partial<z.core.$ZodIssueUnrecognizedKeys>;
-    if (code === "unrecognized_keys" && keys && path.length === 0 && known.length > 0)
-      return keys.map((key) => `${shown(key)} is not known here; ${instead(key, known)}`).join("; ");
-    return `${path.length === 0 ? "the input" : path.join(".")}: ${issue.message}`;
-  });
-  const more = issues.length > problems.length ? `; and ${issues.length - problems.length} more` : "";
-  return `${problems.join("; ")}${more}`;
 }

@@ -1,5 +1,6 @@
 // One model is asked: with a slot, again when it was busy, and whatever it does, an answer comes back.
 
+import type { Span } from "../base/span.ts";
 import { unlessAborted } from "../base/waiting.ts";
 import { FAILURE_CHARS_MAX, MODEL_RETRY_MS } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
@@ -9,11 +10,13 @@ import type { Held } from "../sessions/held.ts";
 import type { Block, MessageUsage } from "../transcript/entry.ts";
 import type { TurnParts } from "./parts.ts";
 import type { Voice } from "./spoken.ts";
+import { tracedAsk } from "./traced.ts";
 
 /** What a step wants to know, whoever is asked. */
 export interface Question {
   readonly held: Held;
   readonly turn: string;
+  readonly span: Span; // of the turn
   readonly step: number;
   /** Of all who wait for the session now. */
   readonly class: () => Class;
@@ -62,7 +65,8 @@ export async function askVoice(
     try {
       const request = await question.request();
       const fromMs = parts.world.nowMs();
-      answer = await askOnce(parts, { ...question, request, slot }, speaking);
+      const once = (): Promise<Answer> => askOnce(parts, { ...question, request, slot }, speaking);
+      answer = await tracedAsk(speaking.voice.model, question, once);
       modelMs += parts.world.nowMs() - fromMs;
       if (answer.kind === "failed" && answer.throttled) parts.slots.throttled(provider, answer.retryAfterMs);
     } finally {

@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.ts";
+import type { Span } from "../base/span.ts";
 import type { World } from "../base/world.ts";
 import type { Agent, SessionConfig } from "../config/config.ts";
 import type { Prompts } from "../config/prompt.ts";
@@ -42,4 +43,5 @@ export interface Place {
   readonly mailbox: Mailbox;
   readonly agent: Agent; //   as it holds for this session
   readonly persona: Agent; // whose prompt files are read: a sub-agent works in its root's folder, but is who it is
+  readonly span: Span; //     of the turn
 }

@@ -14,7 +14,7 @@ import type { Change } from "../store/store.ts";
 import type { Block, Message } from "../transcript/entry.ts";
 
 /** An answer that is just this is not sent: the model has nothing to say to anybody. */
-const NO_REPLY = "NO_REPLY";
+export const NO_REPLY = "NO_REPLY";
 
 /** Characters that a tool's arguments and results take in what a verbose session tells. */
 const TOLD_CHARS = 200;
@@ -172,7 +172,7 @@ function shortened(content: readonly Block[], key: SessionKey): readonly Block[]
   return [{ type: "text", text: `${head}\n[… ${left} more characters, in the transcript of ${key}]` }];
 }
 
-function isSilent(content: readonly Block[]): boolean {
+export function isSilent(content: readonly Block[]): boolean {
   return content.length === 1 && content[0]?.type === "text" && content[0].text.trim() === NO_REPLY;
 }
 

@@ -93,7 +93,8 @@ function reportIn(entry: Entry): string | null {
 /** Tools whose results are about children: no other tool can have these names. */
 const TOOLS: ReadonlySet<string> = new Set(["subagents", "sessions_spawn", "sessions_yield"]);
 
-function detailsOf(entry: Entry | undefined): Details | null {
+/** Null: it is no result of them, or says nothing for us. */
+export function detailsOf(entry: Entry | undefined): Details | null {
   if (entry?.type !== "message" || entry.message.role !== "toolResult") return null;
   const { toolName, isError, details } = entry.message;
   if (!TOOLS.has(toolName) || isError || typeof details !== "object" || details === null) return null;

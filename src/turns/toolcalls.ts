@@ -12,6 +12,7 @@
 //   T3. A call that was not started when the turn stopped, or when a person steered, is never started: its result says so.
 
 import { Fault } from "../base/fault.ts";
+import type { Span } from "../base/span.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
@@ -26,6 +27,7 @@ import { jsonOf } from "../transcript/codec.ts";
 import type { Block, Message } from "../transcript/entry.ts";
 import { spillMessage, type PutBlob } from "../transcript/spill.ts";
 import { Stopped } from "./stop.ts";
+import { tracedCall } from "./traced.ts";
 import type { ToolCall } from "./where.ts";
 
 export type ResultMessage = Extract<Message, { role: "toolResult" }>;
@@ -33,6 +35,7 @@ export type ResultMessage = Extract<Message, { role: "toolResult" }>;
 export interface CallParts {
   readonly world: World;
   readonly held: Held;
+  readonly span: Span; // of the turn
   readonly agent: Agent;
   /** Of all who wait for the session now: what its tools start is no more urgent. */
   readonly class: () => Class;
@@ -82,12 +85,13 @@ async function settle(parts: CallParts, call: ToolCall, name: string): Promise<v
   const fromMs = parts.world.nowMs();
   try {
     const skipped = whyNot(parts);
-    const result = skipped === null ? await outcomeOf(parts, { call, name, tool }) : refusal(skipped);
+    const run = (): Promise<Result> => tracedCall(call, parts, () => outcomeOf(parts, { call, name, tool }));
+    const result = skipped === null ? await run() : refusal(skipped);
     if (tool?.delegates === true && isLeft(parts)) return; // It has changed nothing yet: whoever goes on begins it anew.
     const { cpuMs, peakBytes } = result.used ?? { cpuMs: 0, peakBytes: 0 };
     const charge = { toolCalls: skipped === null ? 1 : 0, toolCpuMs: cpuMs, toolPeakBytes: peakBytes };
     throwIfLeaving(parts.stop); // What became of it is for whoever goes on to find out.
-    const again = tool?.delegates === true ? () => outcomeOf(parts, { call, name, tool }) : null;
+    const again = tool?.delegates === true ? run : null;
     await writeResult(parts, call, { result, charge, again });
   } finally {
     slot?.giveBack(parts.world.nowMs() - fromMs);

@@ -19,7 +19,7 @@ import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { isUrgent } from "../mail/batch.ts";
-import type { Mail } from "../mail/letter.ts";
+import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
 import type { Answer } from "../models/model.ts";
 import type { Held } from "../sessions/held.ts";
@@ -39,6 +39,7 @@ import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { isRest, obeyed, Stopped, Stops, type Stop } from "./stop.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
+import { tellEnd } from "./traced.ts";
 import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
 import type { OpenTurn, Unsettled } from "./where.ts";
 
@@ -101,6 +102,11 @@ export class Turn {
   /** There is something to be delivered. */
   get hasSent(): boolean {
     return this.#askers.replies.hasSent;
+  }
+
+  /** That of the most urgent who wrote into it. */
+  get class(): Class {
+    return this.#askers.class;
   }
 
   /** In words, for people. */
@@ -230,6 +236,7 @@ export class Turn {
       step: this.#steps + 1,
       class: () => this.#askers.urgency,
       signal: this.#stops.either,
+      span: this.#place.span,
     };
     const asked = await askModel(this.#parts, step, this.#now.speaking);
     this.#now.speaking = null;
@@ -271,6 +278,7 @@ export class Turn {
     return {
       world: this.#parts.world,
       held: this.#held,
+      span: this.#place.span,
       agent: this.#agent,
       class: () => this.#askers.urgency,
       processSlots: this.#parts.processSlots,
@@ -292,6 +300,7 @@ export class Turn {
   async #stopped(stop: Stop): Promise<void> {
     const nowMs = this.#parts.world.nowMs();
     if (isRest(stop)) {
+      tellEnd(this.#place.span, stop.kind);
       const open = leftOpen(stop, { turn: this.#id, state: this.#held.row.state, nowMs });
       if (open !== null) await this.#held.commit({ ...open, charge: { wallMs: nowMs - this.#fromMs } });
       return;
@@ -328,6 +337,7 @@ export class Turn {
       },
     );
     const { outcome, reason } = ending;
+    tellEnd(this.#place.span, outcome);
     const { lastSeq: seq } = this.#held.row.transcript;
     this.#parts.answers.tell(this.#askers.letters, {
       outcome,

@@ -16,10 +16,12 @@ import { Held, type HeldParts } from "../sessions/held.ts";
 import { agentFor, inForce } from "../sessions/inforce.ts";
 import type { RunState, Session, Signal } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
+import type { Entry } from "../transcript/entry.ts";
 import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
 import { restsOn, tasksIn, tasksLeft, type Task } from "./tasks.ts";
 import { obeyed } from "./stop.ts";
+import { endOf, turnSpan } from "./traced.ts";
 import { Turn } from "./turn.ts";
 import { openTurn, type OpenTurn } from "./where.ts";
 
@@ -78,6 +80,16 @@ export class SessionWorker implements Worker {
   /** What its turn does now, in words; null: none runs. */
   get doing(): string | null {
     return this.#turn?.doing ?? null;
+  }
+
+  /** Null: no turn runs. */
+  get class(): Class | null {
+    return this.#turn?.class ?? null;
+  }
+
+  /** What is shown to a model, as far as it is in memory; null: its entries are not. */
+  get known(): readonly Entry[] | null {
+    return this.#held.known;
   }
 
   async work(): Promise<void> {
@@ -150,6 +162,11 @@ export class SessionWorker implements Worker {
   /** Answers are being delivered: only a session's owner does that. */
   get isBusy(): boolean {
     return this.#outbox.delivering !== null;
+  }
+
+  /** There are answers to deliver that no turn has just given. */
+  deliver(): void {
+    this.#outbox.kick();
   }
 
   arrive(mail: Mail): void {
@@ -239,11 +256,12 @@ export class SessionWorker implements Worker {
     if (persona === null || root === null)
       throw new Fault("bad_input", `the agent of ${key} is not configured`);
     const agent = agentFor(row, persona, root);
-    const place = { held: this.#held, mailbox: this.#mailbox, agent, persona };
+    const span = turnSpan(persona.id, key);
+    const place = { held: this.#held, mailbox: this.#mailbox, agent, persona, span };
     const turn = new Turn(this.#parts, place, open);
     this.#turn = turn;
     try {
-      await begin(turn);
+      await span.over(endOf, () => begin(turn));
     } finally {
       this.#turn = null;
       if (turn.hasSent) this.#outbox.kick();

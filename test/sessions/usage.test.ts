@@ -204,8 +204,11 @@ test("the transcripts alone restore what was set, used and said", async (t) => {
   assert.match(text, /1\. "Remember me\."/);
 });
 
-/** Those that only agents make are shown by what agents do. */
-type PersonsCall = Exclude<CallName, "join" | "yield" | "subagents">;
+/** Those that only agents make are shown by what agents do; tokens are a gateway's. */
+type PersonsCall = Exclude<
+  CallName,
+  "join" | "yield" | "subagents" | "tokens" | "createToken" | "revokeToken"
+>;
 
 test("what every call gives is of the shape that the table says", async (t) => {
   const stage = await Stage.open(t, {}, { channels: {} });
@@ -220,6 +223,8 @@ test("what every call gives is of the shape that the table says", async (t) => {
   const { sessionKey, id } = received;
   await sessions.wait(sessionKey, id);
   const [entry] = await stage.entries(sessionKey);
+  const [refused] = (await sessions.outbox({ refused: true })).answers; // there is no pigeon
+  await sessions.ask("agent:main:thread:gone", "!say hi");
   const inputs: { readonly [Name in PersonsCall]: Input<Name> } = {
     send: { sessionKey: MAIN, message: "!say hi" },
     receive: { ...chat, id: "again" },
@@ -231,6 +236,9 @@ test("what every call gives is of the shape that the table says", async (t) => {
     status: { sessionKey },
     list: {},
     history: { sessionKey },
+    entries: { sessionKey },
+    trace: { sessionKey },
+    search: { text: "hi" },
     set: { sessionKey, label: "A" },
     pin: { sessionKey, entry: entry?.id ?? "" },
     fork: { sessionKey },
@@ -238,7 +246,9 @@ test("what every call gives is of the shape that the table says", async (t) => {
     children: { sessionKey: MAIN },
     steer: { sessionKey: "agent:main:thread:a%20child", message: "Go on." },
     kill: { sessionKey: "agent:main:thread:a%20child" },
+    remove: { sessionKey: "agent:main:thread:gone" },
     outbox: { refused: true },
+    redeliver: { id: refused?.id ?? "" },
     overview: {},
     models: {},
   };

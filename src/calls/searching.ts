@@ -1,0 +1,60 @@
+// Finding what was said, in all sessions.
+
+import { z } from "zod";
+import { redacted } from "../base/redact.ts";
+import { parseKey } from "../routing/key.ts";
+import { just, type Caller, type Done, type System } from "./call.ts";
+import { reached } from "./reach.ts";
+import { limit } from "./schemas.ts";
+import { sessionKey } from "./setting-shapes.ts";
+
+/** Characters of what is searched for: a few words. */
+const TEXT_CHARS_MAX = 1_000;
+
+export const searchInput = z.strictObject({
+  text: z
+    .string()
+    .min(1)
+    .max(TEXT_CHARS_MAX)
+    .describe("Words, in any order and case; the last may be the beginning of one."),
+  agent: z.string().optional().describe("Only in sessions of this agent."),
+  sessionKey: sessionKey.optional().describe("Only in this session."),
+  limit,
+});
+
+export const found = z.strictObject({
+  hits: z
+    .array(
+      z.strictObject({
+        sessionKey,
+        seq: z.int().describe("The entry that has the words."),
+        snippet: z.string().describe("The words with what stands around them. Secrets are taken out."),
+      }),
+    )
+    .describe("Newest first within a session; of several, mostly."),
+  behind: z
+    .int()
+    .describe("Groups of commits that search has not seen yet. 0: what you see is all there is."),
+});
+
+export async function search(
+  system: System,
+  caller: Caller,
+  { text, agent, sessionKey: named, limit: most = 20 }: z.output<typeof searchInput>,
+): Promise<Done<z.input<typeof found>>> {
+  const within = named === undefined ? {} : { key: (await reached(system, caller, parseKey(named))).key };
+  const of = agent === undefined ? {} : { agent };
+  const { hits, behind } = await system.store.search({ text, limit: most, ...of, ...within });
+  return just({
+    hits: hits.map(({ key, seq, snippet }) => ({ sessionKey: key, seq, snippet: shownSnippet(snippet) })),
+    behind,
+  });
+}
+
+/**
+ * A snippet is cut between words, and a key has several: the rest of one does not look like a key any more. So at a cut the
+ * characters up to the next blank go too.
+ */
+function shownSnippet(snippet: string): string {
+  return redacted(snippet.replace(/^…\S*/, "…").replace(/\S*…$/, "…"));
+}

@@ -1,0 +1,181 @@
+// The table of streams: everything that can be followed. Doors are made from it as they are from the table of calls.
+//
+// Whoever follows gets, with everything that can be gone on from, a word to come back with: `resume`. Who was cut off, or
+// has lost its connection, says it as `from`, misses nothing and hears nothing twice.
+
+import { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import type { Bus, Event } from "../events/bus.ts";
+import { follow as following } from "../events/follow.ts";
+import { WATCH_PAUSE_MS } from "../limits.ts";
+import { DEFAULT_AGENT, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
+import type { Person, Scope, System } from "./call.ts";
+import { chat, chatInput, chatted } from "./chat.ts";
+import { reached } from "./reach.ts";
+import { row } from "./schemas.ts";
+import { sessionKey } from "./setting-shapes.ts";
+import { rowOf } from "./views.ts";
+
+/** Something that happened. `resume` is null where nothing can be gone on from: a piece of an answer, a state. */
+export interface Streamed<Of = unknown> {
+  readonly event: Of;
+  readonly resume: string | null;
+}
+
+export interface Stream<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z.ZodType> {
+  readonly about: string;
+  readonly scope: Scope;
+  /** Where it is, below /v1; `:name` is that property of the input. */
+  readonly http: `GET /${string}`;
+  readonly input: In;
+  readonly output: Out;
+  /** Rejects where the input is wrong. What it resolves with ends when the signal is aborted, or with a Fault. */
+  readonly run: (
+    system: System,
+    bus: Bus,
+    input: z.output<In>,
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<Streamed<z.input<Out>>>>;
+}
+
+/** Only so that the types of one row agree with each other. */
+function stream<In extends z.ZodType, Out extends z.ZodType>(of: Stream<In, Out>): Stream<In, Out> {
+  return of;
+}
+
+const followed = z.union([
+  z.strictObject({
+    type: z.literal("entry"),
+    key: z.string(),
+    seq: z.int(),
+    entry: z.looseObject({ type: z.string() }).describe("As it is in the transcript."),
+  }),
+  z.strictObject({
+    type: z.literal("state"),
+    key: z.string(),
+    state: z.looseObject({ kind: z.string() }),
+  }),
+  z.strictObject({
+    type: z.literal("delta"),
+    key: z.string(),
+    turn: z.string(),
+    step: z.int(),
+    kind: z.enum(["text", "thinking"]),
+    text: z.string().describe("A piece of what the model says. The whole comes as an entry, or never."),
+  }),
+]);
+
+const watched = z.union([
+  z.strictObject({ type: z.literal("begin") }).describe("From here on nothing is missed."),
+  z.strictObject({ type: z.literal("row"), row }),
+  z.strictObject({ type: z.literal("gone"), sessionKey: z.string() }),
+]);
+
+export const streams = {
+  follow: stream({
+    about:
+      "What happens in a session: every entry of its transcript, its states, and pieces of answers while a model speaks.",
+    scope: "read",
+    http: "GET /sessions/:sessionKey/events",
+    input: z.strictObject({
+      sessionKey: sessionKey.optional().describe("The key of a session; without it, main."),
+      from: z
+        .int()
+        .min(0)
+        .optional()
+        .describe("The last entry you have: 0 for all of them. Without it, what happens from now on."),
+    }),
+    output: followed,
+    run: async (system, bus, { sessionKey: of, from }, signal) => {
+      const key = of === undefined ? mainKey(DEFAULT_AGENT) : parseKey(of);
+      return withResume(await follow(system, bus, { key, from: from ?? null }, signal));
+    },
+  }),
+  watch: stream({
+    about: "Sessions as lists show them, whenever one of them has changed, and those that are gone.",
+    scope: "read",
+    http: "GET /events",
+    input: z.strictObject({
+      from: z.string().optional().describe("Where you were. Without it, what changes from now on."),
+    }),
+    output: watched,
+    run: async (system, _bus, { from = null }, signal) => {
+      const { cursor } = from === null ? await system.store.changesSince(null) : { cursor: from };
+      return watch(system, cursor, signal);
+    },
+  }),
+  chat: stream({
+    about:
+      "A web chat as its visitor is shown it: what was said, who types, and pieces of answers. It may begin before the " +
+      'first message does. Messages are sent by `receive`, with the channel "web".',
+    scope: "read",
+    http: "GET /chats/:peer/events",
+    input: chatInput,
+    output: chatted,
+    run: chat,
+  }),
+};
+
+export type Streams = typeof streams;
+export type StreamName = keyof Streams;
+
+/** `from` null: from now on. */
+export async function follow(
+  system: System,
+  bus: Bus,
+  { key, from }: { readonly key: SessionKey; readonly from: number | null },
+  signal: AbortSignal,
+): Promise<AsyncGenerator<Event, void>> {
+  const { id, lastSeq } = (await reached(system, ANYBODY, key)).transcript;
+  if (from !== null && !(Number.isSafeInteger(from) && from >= 0 && from <= lastSeq))
+    throw new Fault("bad_input", `from: ${key} has entries up to ${lastSeq}, so follow from 0 to ${lastSeq}`);
+  const readSince = (seq: number) => system.store.entries(id, { since: seq });
+  return following(bus, { key, readSince }, from ?? lastSeq, signal);
+}
+
+/** People may see every session; which scope they need is looked at before. */
+const ANYBODY: Person = { kind: "person", principal: "", scope: "read" };
+
+async function* withResume(events: AsyncIterable<Event>): AsyncGenerator<Streamed<z.input<typeof followed>>> {
+  for await (const event of events)
+    yield {
+      event: event as z.input<typeof followed>,
+      resume: event.type === "entry" ? String(event.seq) : null,
+    };
+}
+
+/** Whoever reads slowly hears of each session less often, and in the end `cursor_expired`: nothing is kept for it. */
+async function* watch(
+  system: System,
+  begin: string,
+  signal: AbortSignal,
+): AsyncGenerator<Streamed<z.input<typeof watched>>> {
+  const { store, world } = system;
+  let cursor = begin;
+  let hint = Promise.withResolvers<void>();
+  const stop = store.watch(() => hint.resolve());
+  const over = (): void => hint.resolve();
+  signal.addEventListener("abort", over);
+  try {
+    yield { event: { type: "begin" }, resume: cursor };
+    while (!signal.aborted) {
+      hint = Promise.withResolvers();
+      const { changes, cursor: next } = await store.changesSince(cursor);
+      const keys = [...new Map(changes.map(({ key, deleted }) => [key, deleted]))];
+      for (const [at, [key, deleted]] of keys.entries()) {
+        const session = deleted ? null : await store.session(key);
+        const event =
+          session === null
+            ? ({ type: "gone", sessionKey: key } as const)
+            : ({ type: "row", row: rowOf(system, session) } as const);
+        yield { event, resume: at === keys.length - 1 ? next : null };
+      }
+      if (next === cursor) await hint.promise;
+      cursor = next;
+      if (!signal.aborted) await world.sleep(WATCH_PAUSE_MS, signal).catch(() => {});
+    }
+  } finally {
+    stop();
+    signal.removeEventListener("abort", over);
+  }
+}

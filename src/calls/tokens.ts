@@ -1,0 +1,65 @@
+// Who may call from outside, and as what. The gateway keeps the tokens; these are the calls about them.
+
+import { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { just, SCOPES, type Caller, type Done, type System, type TokenRow, type Tokens } from "./call.ts";
+import { iso } from "./views.ts";
+
+const name = z
+  .string()
+  .regex(/^[a-z0-9_-]{1,64}$/, "1 to 64 of the letters a to z, digits, - and _")
+  .describe("What the token is called; whoever uses it is called so, too.");
+const scope = z
+  .enum(SCOPES)
+  .describe("read: look. operate: also work with sessions. admin: also say who may.");
+
+export const tokensInput = z.strictObject({});
+export const createTokenInput = z.strictObject({ name, scope });
+export const revokeTokenInput = z.strictObject({ name: z.string().min(1).describe("The name of a token.") });
+
+const row = z.strictObject({ name: z.string(), scope, madeAt: z.string() });
+
+export const tokenList = z.strictObject({ tokens: z.array(row) });
+export const createdToken = row.extend({
+  token: z.string().describe("The token itself. It is told this once, and kept nowhere."),
+});
+export const revokedToken = z.strictObject({
+  name: z.string(),
+  revoked: z.boolean().describe("False: there is none of that name."),
+});
+
+export async function tokens(system: System): Promise<Done<z.input<typeof tokenList>>> {
+  const rows = await kept(system).list();
+  return just({ tokens: rows.map(shownRow) });
+}
+
+export async function createToken(
+  system: System,
+  _caller: Caller,
+  input: z.output<typeof createTokenInput>,
+): Promise<Done<z.input<typeof createdToken>>> {
+  const { token, ...made } = await kept(system).create(input.name, input.scope);
+  return just({ ...shownRow(made), token });
+}
+
+/** What was opened with it ends, too. */
+export async function revokeToken(
+  system: System,
+  _caller: Caller,
+  input: z.output<typeof revokeTokenInput>,
+): Promise<Done<z.input<typeof revokedToken>>> {
+  return just({ name: input.name, revoked: await kept(system).revoke(input.name) });
+}
+
+function kept({ tokens: all }: System): Tokens {
+  if (all === null)
+    throw new Fault(
+      "not_found",
+      "there are no tokens here: only a gateway has them, and this is a program's own",
+    );
+  return all;
+}
+
+function shownRow({ name: called, scope: may, madeAtMs }: TokenRow): z.input<typeof row> {
+  return { name: called, scope: may, madeAt: iso(madeAtMs) };
+}

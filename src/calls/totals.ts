@@ -1,0 +1,60 @@
+// What this process has used and done since it started: counted from commits once they are durable, so nothing is looked up
+// for it. Who wants a rate asks twice and divides.
+
+import { z } from "zod";
+import type { Change } from "../store/store.ts";
+import { isNote } from "../turns/where.ts";
+
+export const totals = z.strictObject({
+  since: z.string().describe("When this gateway was started."),
+  commits: z.int(),
+  turns: z.int().describe("Those that have ended."),
+  input: z.number().describe("Tokens, as the models count them."),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  cost: z.number().describe("In US dollars."),
+  loopDelayMs: z
+    .number()
+    .nullable()
+    .describe(
+      "How late the process came to things, 99 of 100 times at most, since it was last asked; null: not known.",
+    ),
+});
+
+export class Totals {
+  readonly #since: string;
+  readonly #counted = { commits: 0, turns: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 };
+  #loopDelayMs: () => number | null = () => null; // A simulated process has no such time.
+
+  constructor(nowMs: number) {
+    this.#since = new Date(nowMs).toISOString();
+  }
+
+  get now(): z.input<typeof totals> {
+    return { since: this.#since, ...this.#counted, loopDelayMs: this.#loopDelayMs() };
+  }
+
+  /** For a process of its own: who knows how late it comes to things. */
+  watchLoop(loopDelayMs: () => number | null): void {
+    this.#loopDelayMs = loopDelayMs;
+  }
+
+  told(changes: readonly Change[]): void {
+    const counted = this.#counted;
+    counted.commits += 1;
+    for (const change of changes) {
+      if (change.do !== "append") continue;
+      for (const entry of change.entries) {
+        if (isNote(entry, "turn-ended")) counted.turns += 1;
+        if (entry.type !== "message" || entry.message.role !== "assistant") continue;
+        const { input, output, cacheRead, cacheWrite, cost } = entry.message.usage;
+        counted.input += input;
+        counted.output += output;
+        counted.cacheRead += cacheRead;
+        counted.cacheWrite += cacheWrite;
+        counted.cost += cost?.total ?? 0;
+      }
+    }
+  }
+}

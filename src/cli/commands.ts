@@ -1,0 +1,34 @@
+// The list of commands: what there is, in the order that help shows it.
+
+import { models, token } from "./access.ts";
+import { chat } from "./chat.ts";
+import type { Command } from "./command.ts";
+import { completion } from "./completion.ts";
+import { config } from "./config.ts";
+import { doctor } from "./doctor.ts";
+import { exportCommand } from "./export.ts";
+import { fork, outbox, rm, search } from "./keeping.ts";
+import { log } from "./log.ts";
+import { backup, fsck, rebuild } from "./offline.ts";
+import { ps } from "./ps.ts";
+import { send } from "./send.ts";
+import { mcp, serve } from "./serve.ts";
+import { label, limit, model, nice, pin } from "./settings.ts";
+import { abort, cont, kill, steer, stop, wait } from "./signals.ts";
+import { spawn } from "./spawn.ts";
+import { status } from "./status.ts";
+import { top } from "./top.ts";
+import { trace } from "./trace.ts";
+
+export interface Group {
+  readonly title: string;
+  readonly commands: readonly Command[];
+}
+
+export const GROUPS: readonly Group[] = [
+  { title: "Talking", commands: [chat, send, wait, spawn, steer] },
+  { title: "Looking", commands: [ps, top, status, log, trace, search, outbox, models] },
+  { title: "Ruling", commands: [abort, stop, cont, kill, nice, limit, pin, label, model, fork, rm] },
+  { title: "The daemon", commands: [serve, mcp, token, config, doctor, completion] },
+  { title: "The home", commands: [exportCommand, fsck, rebuild, backup] },
+];

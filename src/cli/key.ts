@@ -1,0 +1,128 @@
+// Keys as people type them: short, wherever it is clear what they mean.
+//
+// A home may have a hundred thousand sessions, so a short key is first tried as the few keys that it may stand for; only
+// the beginning of an id is looked for, among the newest of its kind.
+
+import { Fault } from "../base/fault.ts";
+import { instead } from "../base/near.ts";
+import { parseKey } from "../routing/key.ts";
+import { encodePart } from "../routing/part.ts";
+import type { Client } from "./client.ts";
+
+/** Pages of sessions that are looked through for the beginning of an id, and rows of each. */
+const PAGES_MAX = 5;
+const PAGE_ROWS = 200;
+/** Candidates that an error names. */
+const NAMED_MAX = 8;
+/** Sessions that a misspelt key is compared with. */
+const NEAR_ROWS = 200;
+
+/** Which sessions a text may mean, from what can be asked of the daemon. */
+export type Lookup = Pick<Client, "call">;
+
+/**
+ * The key of a session that is there. A whole key is passed as it is: whether there is such a session is said by whoever is
+ * asked to do something with it. Faults: bad_input when it means several, not_found when it means none.
+ */
+export async function keyOf(client: Lookup, text: string, signal?: AbortSignal): Promise<string> {
+  if (isWhole(text)) return parseKey(text);
+  const exact = await existing(client, spellings(text), signal);
+  const found = exact.length > 0 ? exact : await alike(client, text, signal);
+  const [only, ...others] = [...new Set(found)];
+  if (only === undefined) throw await notFound(client, text, signal);
+  if (others.length > 0) throw ambiguous(text, [only, ...others]);
+  return only;
+}
+
+/** A whole key, or what looks like the attempt at one: then the words about what is wrong with it are better than a search. */
+function isWhole(text: string): boolean {
+  return text === "main" || /^agent:/i.test(text);
+}
+
+/** The keys that a text may be short for. The agent main, and names, come first. */
+export function spellings(text: string): readonly string[] {
+  const long = text.replace(/^sub:/, "subagent:");
+  const tries = [
+    () => `agent:main:${long}`,
+    () => `agent:main:thread:${encodePart(text)}`,
+    () => `agent:${text}:main`,
+    () => `agent:${long}`,
+  ];
+  return [...new Set(tries.flatMap(parsed))];
+}
+
+function parsed(spell: () => string): readonly string[] {
+  try {
+    return [parseKey(spell())];
+  } catch {
+    return []; // Not every spelling makes a key of every text.
+  }
+}
+
+async function existing(
+  client: Lookup,
+  keys: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const found = await Promise.all(
+    keys.map(async (sessionKey) => {
+      try {
+        await client.call("history", { sessionKey, limit: 1 }, signal);
+        return [sessionKey];
+      } catch (error) {
+        if (error instanceof Fault && error.code === "not_found") return [];
+        throw error;
+      }
+    }),
+  );
+  return found.flat();
+}
+
+/** Sessions with that label, and sub-agents (or others, if the text says which) whose id begins so. */
+async function alike(
+  client: Lookup,
+  text: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const labelled = await client.call("list", { label: text, limit: NAMED_MAX }, signal);
+  if (labelled.sessions.length > 0) return labelled.sessions.map(({ sessionKey }) => sessionKey);
+  const [kind, begin] = kindIn(text);
+  if (begin === "") return [];
+  const found: string[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const at: { cursor?: string } = cursor === null ? {} : { cursor };
+    const { sessions, next } = await client.call("list", { kind, limit: PAGE_ROWS, ...at }, signal);
+    for (const { sessionKey } of sessions) if (tail(sessionKey).startsWith(begin)) found.push(sessionKey);
+    if (next === null) break;
+    cursor = next;
+  }
+  return found;
+}
+
+type Kind = "subagent" | "thread" | "cron" | "hook" | "acp";
+
+function kindIn(text: string): readonly [kind: Kind, begin: string] {
+  const [, word = "", begin = ""] = /^(sub|subagent|thread|cron|hook|acp):([^:]*)$/.exec(text) ?? [];
+  if (word === "") return ["subagent", /^[\w-]+$/.test(text) ? text : ""];
+  return [word === "sub" ? "subagent" : (word as Kind), begin];
+}
+
+/** The last part: what tells a sub-agent from the others. */
+export function tail(key: string): string {
+  return key.slice(key.lastIndexOf(":") + 1);
+}
+
+function ambiguous(text: string, keys: readonly string[]): Fault {
+  const shown = keys.slice(0, NAMED_MAX).join(", ");
+  const more = keys.length > NAMED_MAX ? ` and ${keys.length - NAMED_MAX} more` : "";
+  return new Fault("bad_input", `${JSON.stringify(text)} may be ${shown}${more}. Write more of the key.`);
+}
+
+async function notFound(client: Lookup, text: string, signal: AbortSignal | undefined): Promise<Fault> {
+  const { sessions } = await client.call("list", { limit: NEAR_ROWS }, signal);
+  const names = [...new Set(sessions.flatMap(({ sessionKey }) => [tail(sessionKey), sessionKey]))];
+  const near = instead(text, names);
+  const hint = near.startsWith("did you mean") ? ` D${near.slice(1)}` : " `sessiond ps` shows what there is.";
+  return new Fault("not_found", `there is no session ${JSON.stringify(text)}.${hint}`);
+}

@@ -1,0 +1,227 @@
+// What an entry of a transcript says to a person. Entries may have been written by others, so nothing in them is believed
+// before it is looked at.
+
+import { isReport, taskOf } from "../../mail/task.ts";
+import type { Provenance } from "../../routing/provenance.ts";
+import { textOf, type Block, type Entry } from "../../transcript/entry.ts";
+
+export interface ToolCalled {
+  readonly id: string;
+  readonly name: string;
+  readonly about: string; //  its arguments, in short
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+/** A child's end, as its parent is told of it. */
+export interface Report {
+  readonly child: string;
+  readonly task: string;
+  readonly ended: string; //       "done", "failed: …"
+  readonly isGood: boolean;
+  readonly seconds: number | null; // null: the report does not say
+  readonly tokens: number | null;
+}
+
+export type Item = { readonly seq: number; readonly atMs: number } & Told;
+
+type Told =
+  | {
+      readonly what: "letter";
+      readonly from: string;
+      readonly isPerson: boolean;
+      readonly mailId: string | null;
+      readonly text: string;
+    }
+  | { readonly what: "report"; readonly report: Report; readonly text: string }
+  | {
+      readonly what: "answer";
+      readonly text: string;
+      readonly model: string;
+      readonly trouble: string | null;
+      readonly calls: readonly ToolCalled[];
+    }
+  | {
+      readonly what: "result";
+      readonly id: string;
+      readonly name: string;
+      readonly isError: boolean;
+      readonly text: string;
+      readonly spawned: Spawned | null;
+    }
+  | { readonly what: "began"; readonly turn: string }
+  | { readonly what: "resumed"; readonly why: string }
+  | { readonly what: "ended"; readonly outcome: string; readonly reason: string | null }
+  | { readonly what: "note"; readonly text: string } //     something that people should know of
+  | { readonly what: "setting"; readonly text: string } //  how it goes on from here
+  | { readonly what: "nothing" }; //                        bookkeeping
+
+/** A task that was given: to whom. */
+export interface Spawned {
+  readonly key: string;
+  readonly task: string;
+  readonly isTold: boolean; // false: its end is reported to nobody
+}
+
+export function itemOf(entry: Entry): Item {
+  const atMs = Date.parse(entry.timestamp);
+  return { seq: entry.seq, atMs: Number.isNaN(atMs) ? 0 : atMs, ...toldOf(entry) };
+}
+
+function toldOf(entry: Entry): Told {
+  switch (entry.type) {
+    case "message":
+      return messageOf(entry);
+    case "custom":
+      return noteOf(entry.customType, recordOf(entry.data));
+    case "custom_message":
+      return entry.display ? { what: "note", text: textOf(entry) } : { what: "nothing" };
+    case "compaction":
+      return { what: "note", text: `earlier conversation summarised: ${textOf(entry)}` };
+    case "branch_summary":
+      return { what: "note", text: `came back from another branch: ${textOf(entry)}` };
+    case "model_change":
+      return { what: "setting", text: `model ${entry.provider}/${entry.modelId}` };
+    case "thinking_level_change":
+      return { what: "setting", text: `thinking ${entry.thinkingLevel}` };
+    default:
+      return { what: "nothing" };
+  }
+}
+
+function messageOf(entry: Extract<Entry, { type: "message" }>): Told {
+  const { message } = entry;
+  const text = textOf(entry) + picturesIn(message.content);
+  switch (message.role) {
+    case "assistant":
+      return {
+        what: "answer",
+        text,
+        model: `${message.provider}/${message.model}`,
+        trouble: message.stopReason === "error" ? (message.errorMessage ?? "the model failed") : null,
+        calls: blocksOf(message.content).flatMap(callOf),
+      };
+    case "toolResult": {
+      const { toolCallId: id, toolName: name, isError } = message;
+      return {
+        what: "result",
+        id,
+        name,
+        isError,
+        text,
+        spawned: isError ? null : spawnedIn(name, message.details),
+      };
+    }
+    default: {
+      const mailId = entry.mailId ?? null;
+      const { provenance } = entry;
+      if (mailId !== null && isReport({ id: mailId }) && provenance?.kind === "inter_session")
+        return { what: "report", report: reportOf(provenance.source, taskOf({ id: mailId }), text), text };
+      return { what: "letter", from: writerOf(provenance), isPerson: isPersons(provenance), mailId, text };
+    }
+  }
+}
+
+/** Somebody at a terminal or a page: there is one who talks here, and no name is known. */
+function isPersons(from: Provenance | undefined): boolean {
+  return from === undefined || (from.kind === "external_user" && from.channel === null && from.peer === null);
+}
+
+function writerOf(from: Provenance | undefined): string {
+  switch (from?.kind) {
+    case "inter_session":
+      return from.source;
+    case "internal_system":
+      return `sessiond, ${from.cause}`;
+    case "external_user":
+      return [from.channel, from.peer].filter((part) => part !== null).join(":") || "you";
+    default:
+      return "you";
+  }
+}
+
+function picturesIn(content: unknown): string {
+  const count = blocksOf(content).filter(({ type }) => type === "image").length;
+  return count === 0 ? "" : ` [${count} picture${count === 1 ? "" : "s"}]`;
+}
+
+function blocksOf(content: unknown): readonly Block[] {
+  if (!Array.isArray(content)) return [];
+  return content.filter((block): block is Block => typeof block === "object" && block !== null);
+}
+
+function callOf(block: Block): ToolCalled[] {
+  if (block.type !== "toolCall") return [];
+  const given = recordOf(block.arguments);
+  return [{ id: String(block.id), name: String(block.name), about: aboutOf(given), given }];
+}
+
+/** One argument says most by itself; several are named. */
+export function aboutOf(given: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(given);
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return valueOf(only[1]);
+  return parts.map(([name, value]) => `${name}=${valueOf(value)}`).join(" ");
+}
+
+/** Characters of one argument: beside its name and others it has to fit a line. */
+const ARGUMENT_CHARS_MAX = 200;
+
+function valueOf(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.slice(0, ARGUMENT_CHARS_MAX).replaceAll(/\s+/g, " ").trim();
+}
+
+const SPAWNS: ReadonlySet<string> = new Set(["sessions_spawn", "subagents"]);
+
+/** What the result of a spawn keeps for sessiond itself (turns/tasks.ts). */
+function spawnedIn(tool: string, details: unknown): Spawned | null {
+  const { spawned } = recordOf(details);
+  const { key, task, isTold } = recordOf(spawned);
+  if (!SPAWNS.has(tool) || typeof key !== "string" || typeof task !== "string") return null;
+  return { key, task, isTold: isTold !== false };
+}
+
+/** The first two lines are sessiond's own (turns/reports.ts). */
+function reportOf(child: string, task: string, text: string): Report {
+  const [head = "", figures = ""] = text.split("\n");
+  const ended =
+    /^Report of .*?(?::|\):) (done|failed|was stopped|was killed|ran out of time|came to a limit|was given up after restarts)(.*)$/.exec(
+      head,
+    );
+  const counted = /^([\d.]+) s · (\d+) tokens in, (\d+) out/.exec(figures);
+  return {
+    child,
+    task,
+    ended: ended ? `${ended[1]}${ended[2]}` : "has ended",
+    isGood: ended?.[1] === "done",
+    seconds: counted ? Number(counted[1]) : null,
+    tokens: counted ? Number(counted[2]) + Number(counted[3]) : null,
+  };
+}
+
+function noteOf(type: string, data: Readonly<Record<string, unknown>>): Told {
+  const word = (name: string): string | null => {
+    const value = data[name];
+    return typeof value === "string" ? value : null;
+  };
+  switch (type) {
+    case "sessiond/turn-started":
+      return { what: "began", turn: word("turn") ?? "" };
+    case "sessiond/turn-resumed":
+      return { what: "resumed", why: word("why") ?? "" };
+    case "sessiond/turn-ended":
+      return { what: "ended", outcome: word("outcome") ?? "", reason: word("reason") };
+    case "sessiond/failover":
+      return { what: "note", text: `${word("spoke") ?? "another model"} answered in place of the usual one` };
+    case "sessiond/damage":
+      return { what: "note", text: "damage was found here; `sessiond fsck` says more" };
+    default:
+      return { what: "nothing" };
+  }
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}

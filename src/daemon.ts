@@ -1,0 +1,229 @@
+// Daemon
+//
+// The process: sessions and a gateway on one home, until it is told to stop.
+//
+//   Owns:      the order of starting and stopping, signals, and what a person at the terminal is told.
+//   Does not:  promise anything by stopping well: a kill at any moment loses nothing that was acknowledged.
+//
+// Stopping: the first SIGTERM or SIGINT drains (nothing new is taken, turns that run may end), then closes. The second closes
+// at once: turns stop at their next safe point, and are gone on with after the start.
+
+import { stat, readFile, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { Fault } from "./base/fault.ts";
+import { openLog, type Log } from "./base/log.ts";
+import { RotatingFile } from "./base/rotating.ts";
+import { RealWorld, type World } from "./base/world.ts";
+import { Sessions } from "./calls/library.ts";
+import type { Config } from "./config/config.ts";
+import { loadConfig, readConfig } from "./config/load.ts";
+import type { ConfigInput } from "./config/schema.ts";
+import { Gateway } from "./gateway/gateway.ts";
+import { isLoopback } from "./gateway/guard.ts";
+import { loopDelay } from "./gateway/loop.ts";
+import { Metrics } from "./gateway/metrics.ts";
+import { Tokens } from "./gateway/tokens.ts";
+import { openWired, type GatewayParts } from "./main.ts";
+import type { Wired } from "./wire.ts";
+
+export interface Serving {
+  /** Undefined: as the environment or the config says. */
+  readonly home: string | undefined;
+  readonly config: string | undefined;
+  readonly port: number | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  readonly version: string;
+  /** What people read: where it is, and how to talk to it. */
+  readonly say: (text: string) => void;
+}
+
+/** How often it is looked whether turns have ended, while it drains. */
+const DRAIN_LOOK_MS = 25;
+
+/** A terminal and npm both pass on one Ctrl-C: what comes so soon after the first is the first. */
+const SAME_SIGNAL_MS = 300;
+
+/** Resolves with the exit code when it has stopped. */
+export async function serve(serving: Serving): Promise<number> {
+  const world = new RealWorld();
+  const fromMs = world.nowMs();
+  const config = await configOf(serving);
+  const isNew = (await stat(config.home).catch(() => null)) === null;
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<Fault | null>();
+  const daemon = await begin(serving, config, world, stop);
+  const { sessions, gateway, wired, log } = daemon;
+  try {
+    serving.say(await welcome(serving, { config, gateway, wired, isNew, tookMs: world.nowMs() - fromMs }));
+    const fault = await stopped;
+    if (fault !== null) throw fault;
+    await drained(daemon, world, config);
+    return 0;
+  } finally {
+    await gateway.close();
+    await rm(addressFile(config), { force: true });
+    await sessions.close();
+    log.info({}, "stopped");
+  }
+}
+
+interface Daemon {
+  readonly sessions: Sessions;
+  readonly gateway: Gateway;
+  readonly wired: Wired;
+  readonly log: Log;
+  /** Aborted by the second signal. */
+  readonly hurry: AbortSignal;
+}
+
+async function begin(
+  { env, version }: Serving,
+  config: Config,
+  world: World,
+  stop: (fault: Fault | null) => void,
+): Promise<Daemon> {
+  const { host, remote } = config.gateway;
+  if (!isLoopback(host) && !remote)
+    throw new Fault(
+      "bad_input",
+      `config: gateway.host is ${host}, which other machines reach. If they should, set gateway.remote to true as well`,
+    );
+  const given = env["SESSIOND_TOKEN"] || undefined;
+  const tokens = await Tokens.open({ home: config.home, world, given, mayMake: isLoopback(host) });
+  const log = logOf(config);
+  const metrics = new Metrics();
+  const died = (fault: Fault): void => {
+    log.fatal({ code: fault.code }, fault.message);
+    stop(fault);
+  };
+  const told: Metrics["told"] = (changes, receipt) => metrics.told(changes, receipt);
+  const wired = await opened(config, { world, log, died, tokens, told });
+  wired.system.totals.watchLoop(loopDelay());
+  const sessions = new Sessions(wired);
+  try {
+    const gateway = await Gateway.listen({ ...wired, log, tokens, metrics, version });
+    const { system } = wired;
+    const subscribers = (): number => gateway.sockets;
+    metrics.look({ system, version, subscribers, isDraining: () => gateway.isDraining });
+    const { url } = gateway;
+    const about = { url, pid: process.pid, startedAt: new Date(world.nowMs()).toISOString(), version };
+    await writeFile(addressFile(config), `${JSON.stringify(about)}\n`, { mode: 0o600 });
+    log.info(about, "started");
+    return { sessions, gateway, wired, log, hurry: signals(world, () => stop(null)) };
+  } catch (error) {
+    await sessions.close();
+    throw error;
+  }
+}
+
+async function opened(config: Config, parts: GatewayParts): Promise<Wired> {
+  try {
+    return await openWired(config, parts);
+  } catch (error) {
+    throw await withOwner(error, config);
+  }
+}
+
+/** Where a client on this machine finds it. What a killed daemon left is found out by asking. */
+function addressFile({ home }: Config): string {
+  return join(home, "gateway.json");
+}
+
+async function configOf({ home, config: path, port, env }: Serving): Promise<Config> {
+  const from = { homeDir: homedir(), cwd: process.cwd(), env };
+  const place = home ?? (env["SESSIOND_HOME"] || undefined);
+  const named = path ?? (env["SESSIOND_CONFIG"] || undefined);
+  const usual = join(readConfig(place === undefined ? {} : { home: place }, from).home, "config.json5");
+  const input: ConfigInput =
+    named !== undefined ? await loadConfig(named) : await loadConfig(usual).catch(unlessMissing);
+  const asked = port ?? portIn(env["SESSIOND_PORT"]);
+  return readConfig(
+    {
+      ...input,
+      ...(place === undefined ? {} : { home: place }),
+      ...(asked === undefined ? {} : { gateway: { ...input.gateway, port: asked } }),
+    },
+    from,
+  );
+}
+
+function unlessMissing(error: unknown): ConfigInput {
+  if (error instanceof Fault && error.code === "not_found") return {};
+  throw error;
+}
+
+function portIn(text: string | undefined): number | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  throw new Fault("bad_input", `SESSIOND_PORT is a port, not ${JSON.stringify(text)}`);
+}
+
+function logOf({ log }: Config): Log {
+  if (log.file === null) return openLog(log.level);
+  return openLog(log.level, new RotatingFile({ ...log, file: log.file }));
+}
+
+/** The first asks, the second insists. */
+function signals(world: World, stop: () => void): AbortSignal {
+  const hurry = new AbortController();
+  let firstMs: number | null = null;
+  for (const name of ["SIGTERM", "SIGINT"] as const)
+    process.on(name, () => {
+      if (firstMs !== null && world.nowMs() - firstMs >= SAME_SIGNAL_MS) hurry.abort();
+      firstMs ??= world.nowMs();
+      stop();
+    });
+  return hurry.signal;
+}
+
+/** What runs may end; for as long as is configured, or until somebody is in a hurry. */
+async function drained({ gateway, wired, log, hurry }: Daemon, world: World, config: Config): Promise<void> {
+  gateway.drain();
+  const { lanes } = wired.system;
+  const untilMs = world.nowMs() + config.gateway.drainSeconds * 1_000;
+  log.info({ running: lanes.running }, "draining");
+  while (lanes.running > 0 && world.nowMs() < untilMs && !hurry.aborted)
+    await world.sleep(DRAIN_LOOK_MS, hurry).catch(() => {}); // in a hurry
+}
+
+/** Whose home it is: the one who has it wrote down where it listens. */
+async function withOwner(error: unknown, config: Config): Promise<unknown> {
+  if (!(error instanceof Fault) || error.code !== "in_use") return error;
+  const text = await readFile(addressFile(config), "utf8").catch(() => null);
+  const url = text === null ? null : (/"url":"(http[^"]+)"/.exec(text)?.[1] ?? null);
+  const where = url === null ? "" : `, at ${url}`;
+  return new Fault("in_use", `${error.message}${where}. Stop it, or set SESSIOND_HOME to another folder`);
+}
+
+interface Start {
+  readonly config: Config;
+  readonly gateway: Gateway;
+  readonly wired: Wired;
+  readonly isNew: boolean;
+  readonly tookMs: number;
+}
+
+async function welcome(
+  { version }: Serving,
+  { config, gateway, wired, isNew, tookMs }: Start,
+): Promise<string> {
+  const home = config.home.replace(homedir(), "~");
+  const model = config.agents.get("main" as never)?.model ?? "";
+  const isScripted = model.startsWith("rehearsal/");
+  const keys = [...config.models.providers.values()].filter(({ apiKey }) => apiKey !== null);
+  const how =
+    keys.length === 0
+      ? "For a real one: export ANTHROPIC_API_KEY=… and `npx sessiond config set agents.main.model anthropic/claude-sonnet-4-5`"
+      : `There is a key for ${keys.map(({ id }) => id).join(", ")}: \`npx sessiond config set agents.main.model ${keys[0]?.id}/…\``;
+  const { rows, next } = await wired.system.store.sessions({ limit: 200 });
+  const count = `${rows.length}${next === null ? "" : "+"} session${rows.length === 1 ? "" : "s"}`;
+  return [
+    `sessiond ${version} · home ${home}${isNew ? " (new)" : ""} · ${gateway.url}`,
+    "  chat    npx sessiond chat",
+    "  look    npx sessiond ps · npx sessiond top",
+    `  token   ${join(home, "token")} · curl -H "Authorization: Bearer $(cat ${join(home, "token")})" ${gateway.url}/v1/sessions`,
+    `  model   ${model}${isScripted ? ` (built in, scripted: it shows how things work, and thinks nothing). ${how}` : ""}`,
+    `ready in ${(tookMs / 1_000).toFixed(1)} s · ${count} · Ctrl-C drains and stops`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,309 @@
+// The live commands against a real daemon: chat, log -f, trace, top. What is looked at is what people would see.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { describe, test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CLI, Daemon } from "../gateway/daemon.ts";
+import { afterwards } from "../fixtures/home.ts";
+
+const MAIN = "agent:main:main";
+
+/** Some 20 s: what has not come by then does not come. */
+const LOOKS_MAX = 1_000;
+
+/** One command while it runs. */
+class Running {
+  readonly process: ChildProcess;
+  out = "";
+  err = "";
+
+  constructor(test: TestContext, command: readonly string[], env: NodeJS.ProcessEnv) {
+    const [program = "", ...words] = command;
+    this.process = spawn(program, words, { env, stdio: ["pipe", "pipe", "pipe"] });
+    this.process.stdout?.setEncoding("utf8").on("data", (text: string) => (this.out += text));
+    this.process.stderr?.setEncoding("utf8").on("data", (text: string) => (this.err += text));
+    afterwards(test, async () => {
+      if (this.process.exitCode === null && this.process.signalCode === null) {
+        this.process.kill("SIGKILL");
+        await once(this.process, "close");
+      }
+    });
+  }
+
+  type(text: string): void {
+    this.process.stdin?.write(text);
+  }
+
+  async seen(pattern: RegExp): Promise<void> {
+    for (let looks = 0; !pattern.test(this.out); looks += 1) {
+      if (looks > LOOKS_MAX)
+        throw new Error(`${pattern} does not come: ${JSON.stringify(this.out.slice(-3_000))}${this.err}`);
+      if (this.process.exitCode !== null)
+        throw new Error(`it ended (${this.process.exitCode}) without ${pattern}: ${this.out}${this.err}`);
+      await sleep(20);
+    }
+  }
+
+  async ended(): Promise<number | null> {
+    if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, "close");
+    return this.process.exitCode;
+  }
+}
+
+/** What stands on a terminal that was told this: as much of one as the chat uses. It has as many lines as are written. */
+function shownBy(out: string): string {
+  const lines: string[] = [""];
+  let [row, column] = [0, 0];
+  for (const [piece, count, order] of out.matchAll(/\p{Cc}\[[?]?(\d*)([A-Za-z])|[^]/gu)) {
+    const n = Number(count ?? 0);
+    if (order === "A") row -= n;
+    else if (order === "C") column += n;
+    else if (order === "J") lines.splice(row, lines.length, (lines[row] ?? "").slice(0, column));
+    else if (order !== undefined) continue;
+    else if (piece === "\r") column = 0;
+    else if (piece === "\n") lines[(row += 1)] ??= "";
+    else {
+      const line = (lines[row] ?? "").padEnd(column);
+      lines[row] = line.slice(0, column) + piece + line.slice(column + 1);
+      column += 1;
+    }
+  }
+  return lines.join("\n").trimEnd();
+}
+
+function cli(test: TestContext, daemon: Daemon, ...words: readonly string[]): Running {
+  return new Running(test, [process.execPath, CLI, ...words], daemon.env);
+}
+
+/** What a command says to these lines, and how it ends. */
+async function told(
+  test: TestContext,
+  daemon: Daemon,
+  words: readonly string[],
+  lines = "",
+): Promise<Running> {
+  const running = cli(test, daemon, ...words);
+  running.process.stdin?.end(lines);
+  await running.ended();
+  return running;
+}
+
+/** A daemon that comes back at the same address. */
+async function steady(test: TestContext): Promise<Daemon> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return await Daemon.start(test, { env: { SESSIOND_PORT: String(port) } });
+}
+
+describe("chat through a pipe", { timeout: 60_000 }, () => {
+  test("every line is a message, and answers come in their order, plainly", async (t) => {
+    const daemon = await Daemon.start(t);
+    const chat = await told(t, daemon, ["chat"], "!say one\n\n!say two\x1b[2J\n");
+    assert.deepEqual([chat.out, chat.err, chat.process.exitCode], ["one\ntwo\n", "", 0]);
+  });
+
+  test("it opens a session that is not there yet, and says by its exit code how the last turn ended", async (t) => {
+    const daemon = await Daemon.start(t);
+    const chat = await told(t, daemon, ["chat", "agent:main:thread:new"], "!say hello\n!fail auth\n");
+    assert.equal(chat.out, "hello\n");
+    assert.match(chat.err, /failed/);
+    assert.equal(chat.process.exitCode, 1);
+  });
+
+  test("--json writes events, each entry once", async (t) => {
+    const daemon = await Daemon.start(t);
+    const chat = await told(t, daemon, ["chat", "--json"], "!say one\n!say two\n");
+    const events = chat.out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { readonly type: string; readonly seq?: number });
+    const seqs = events.flatMap(({ type, seq }) => (type === "entry" && seq !== undefined ? [seq] : []));
+    assert.deepEqual(
+      seqs,
+      seqs.map((_, at) => at + 1),
+    );
+    assert.ok(events.some(({ type }) => type === "delta"));
+  });
+
+  test("a daemon that is killed in the middle of a turn costs no answer and doubles none", async (t) => {
+    const daemon = await steady(t);
+    const chat = cli(t, daemon, "chat");
+    chat.type("!slow 1500\n");
+    await running(daemon);
+    await daemon.kill();
+    await daemon.begin();
+    chat.process.stdin?.end("!say after\n");
+    assert.equal(await chat.ended(), 0);
+    assert.equal(chat.out, "done.\nafter\n");
+  });
+});
+
+/** Until a turn runs in main. */
+async function running(daemon: Daemon, sessionKey = MAIN): Promise<void> {
+  while ((await daemon.call("status", { sessionKey })).state !== "running") await sleep(20);
+}
+
+describe("chat at a terminal", { timeout: 60_000 }, () => {
+  // A terminal of its own, as `script` of util-linux makes one.
+  const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+  const skip = hasTerminal ? false : "there is no `script` of util-linux to make a terminal with";
+
+  function terminal(t: TestContext, daemon: Daemon, ...words: readonly string[]): Running {
+    const command = [process.execPath, CLI, ...words].map((word) => `'${word}'`).join(" ");
+    const env = { ...daemon.env, TERM: "xterm" };
+    return new Running(t, ["script", "-qfec", command, "/dev/null"], env);
+  }
+
+  test("Ctrl-C stops the turn, and leaves when nothing runs", { skip }, async (t) => {
+    const daemon = await Daemon.start(t);
+    const chat = terminal(t, daemon, "chat");
+    await chat.seen(/agent:main:main · rehearsal\/default/);
+    chat.type("!slow 60000\r");
+    await running(daemon);
+    chat.type("\x03");
+    await chat.seen(/\(aborted/);
+    const { lastTurn } = await daemon.call("status", { sessionKey: MAIN });
+    assert.equal(lastTurn?.outcome, "aborted");
+    chat.type("\x03");
+    assert.equal(await chat.ended(), 0);
+    assert.ok(chat.out.endsWith("\x1b[?2004l"), "the terminal is as it was");
+  });
+
+  test("Ctrl-C twice leaves while a turn runs, and the turn is stopped", { skip }, async (t) => {
+    const daemon = await Daemon.start(t);
+    const chat = terminal(t, daemon, "chat");
+    await chat.seen(/agent:main:main/);
+    chat.type("!slow 60000\r");
+    await running(daemon);
+    chat.type("\x03\x03");
+    assert.equal(await chat.ended(), 0);
+    while ((await daemon.call("status", { sessionKey: MAIN })).state !== "idle") await sleep(20);
+    assert.equal((await daemon.call("status", { sessionKey: MAIN })).lastTurn?.outcome, "aborted");
+  });
+
+  test(
+    "children are a tree that fills in; a restart is told, and nothing is shown twice",
+    { skip },
+    async (t) => {
+      const daemon = await steady(t);
+      const chat = terminal(t, daemon, "chat");
+      await chat.seen(/agent:main:main/);
+      const tasks = ["A", "B"].map(
+        (name) => `!spawn ${JSON.stringify({ task: "!slow 1500", label: `price of ${name}` })}`,
+      );
+      // As a terminal pastes: several lines are one message.
+      chat.type(`\x1b[200~${[...tasks, "!wait", "!then", "!say A is cheapest"].join("\r")}\x1b[201~\r`);
+      await chat.seen(/└ price of B/);
+      await daemon.kill();
+      await daemon.begin();
+      await chat.seen(/daemon restarted after .*; nothing lost/);
+      await chat.seen(/\dJA is cheapest/);
+      while ((await daemon.call("status", { sessionKey: MAIN })).state !== "idle") await sleep(20);
+      await chat.seen(/\dJA is cheapest[^]*\dJ> /);
+      chat.type("\x04");
+      assert.equal(await chat.ended(), 0);
+      const tree =
+        /✓ spawn price of A, price of B\n {2}├ price of A {2}✓ .* tokens\n {2}└ price of B {2}✓ .* tokens\nA is cheapest$/;
+      assert.match(shownBy(chat.out), tree);
+      assert.equal(
+        shownBy(chat.out).match(/A is cheapest$/gm)?.length,
+        2,
+        "as it was written, and as it was answered",
+      );
+    },
+  );
+
+  test("what is typed while a turn runs is read by it", { skip }, async (t) => {
+    const daemon = await Daemon.start(t);
+    const chat = terminal(t, daemon, "chat");
+    await chat.seen(/agent:main:main/);
+    chat.type("!slow 700\r");
+    await running(daemon);
+    chat.type("!say steered\r");
+    await chat.seen(/> !say steered[^]*\dJsteered\s/);
+    chat.type("/quit\r");
+    assert.equal(await chat.ended(), 0);
+  });
+
+  test("top leaves the terminal as it was, also on Ctrl-C", { skip }, async (t) => {
+    const daemon = await Daemon.start(t);
+    const top = terminal(t, daemon, "top", "-d", "0.1");
+    await top.seen(/slots 0 of/);
+    top.type("\x03");
+    assert.equal(await top.ended(), 0);
+    assert.ok(top.out.startsWith("\x1b[?1049h") && top.out.endsWith("\x1b[?1049l"));
+  });
+});
+
+describe("log", { timeout: 60_000 }, () => {
+  test("-f shows every entry once, over a restart of the daemon", async (t) => {
+    const daemon = await steady(t);
+    await daemon.call("ask", { sessionKey: MAIN, message: "!say before" });
+    const log = cli(t, daemon, "log", MAIN, "-f", "--json");
+    await log.seen(/turn-ended/);
+    await daemon.kill();
+    await daemon.begin();
+    const { endSeq } = await daemon.call("ask", { sessionKey: MAIN, message: "!say after" });
+    await log.seen(new RegExp(`"seq":${endSeq}[,}]`));
+    log.process.kill("SIGINT");
+    await log.ended();
+    const seqs = log.out
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { readonly seq: number }).seq);
+    assert.deepEqual(
+      seqs,
+      Array.from({ length: endSeq ?? 0 }, (_, at) => at + 1),
+    );
+    assert.match(log.err, /connected again after .*; nothing lost/);
+  });
+
+  test("is for people by default: when, who, what; -n counts from the end", async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.call("ask", { sessionKey: MAIN, message: "!call list\n!then\n!say seen" });
+    const log = await told(t, daemon, ["log", "main"]);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {2}you {8}!call list$/m);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {10}→ {2}list$/m);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {10}✓ {2}list · /m);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {2}agent {6}seen$/m);
+    const last = await told(t, daemon, ["log", "main", "-n", "1"]);
+    assert.match(last.out, /agent {6}seen\n$/);
+    assert.doesNotMatch(last.out, /list/);
+  });
+});
+
+describe("trace and top", { timeout: 60_000 }, () => {
+  test("a trace shows the steps of a turn with their tools, and totals", async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.call("ask", { sessionKey: MAIN, message: "!call list\n!call nope\n!then\n!say seen" });
+    const trace = await told(t, daemon, ["trace", "main"]);
+    assert.match(trace.out, /agent:main:main · turn \S+ · interactive · done in/);
+    assert.match(trace.out, / 1 rehearsal\/default .*█/);
+    assert.match(trace.out, /├ ✓ list/);
+    assert.match(trace.out, /└ ✗ nope/);
+    assert.match(trace.out, /2 steps, .* · 2 tool calls \(1 failed\)/);
+    const json = JSON.parse((await told(t, daemon, ["trace", "main", "--json"])).out) as {
+      readonly steps: readonly unknown[];
+    };
+    assert.equal(json.steps.length, 2);
+    const none = await told(t, daemon, ["trace", "main", "no-such-turn"]);
+    assert.notEqual(none.process.exitCode, 0);
+  });
+
+  test("top through a pipe prints one frame after the other, without a word to a terminal", async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.call("ask", { sessionKey: MAIN, message: "hello" });
+    const top = await told(t, daemon, ["top", "-n", "2", "-d", "0.2"]);
+    assert.equal(top.process.exitCode, 0);
+    assert.equal(top.out.match(/^sessiond · up /gm)?.length, 2);
+    assert.match(top.out, /^agent:main:main "hello" +idle .*rehearsal\/default/m);
+    assert.match(top.out, /tokens\/s .*commits\/s · event loop/);
+    assert.equal(top.out.includes("\x1b"), false);
+  });
+});

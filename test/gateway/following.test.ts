@@ -1,0 +1,151 @@
+// What happens, followed through the daemon: by server-sent events and by a socket, without gap or repeat.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Entry } from "../../src/transcript/entry.ts";
+import { Daemon } from "./daemon.ts";
+import { Line, type Told } from "./line.ts";
+
+const MAIN = "agent:main:main";
+
+interface Heard {
+  readonly event: string;
+  readonly id: string | null;
+  readonly data: {
+    readonly type?: string;
+    readonly seq?: number;
+    readonly code?: string;
+    readonly text?: string;
+  };
+}
+
+/** Server-sent events until there are enough of them. */
+async function listen(
+  daemon: Daemon,
+  path: string,
+  isEnough: (heard: readonly Heard[]) => boolean,
+  headers: Record<string, string> = {},
+): Promise<Heard[]> {
+  const over = new AbortController();
+  const response = await daemon.fetch(path, { headers, signal: over.signal });
+  assert.equal(response.status, 200, await (response.ok ? "" : response.text()));
+  assert.match(response.headers.get("content-type") ?? "", /text\/event-stream/);
+  const heard: Heard[] = [];
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const piece of response.body ?? []) {
+    text += decoder.decode(piece as Uint8Array, { stream: true });
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const lines = text.slice(0, end).split("\n");
+      text = text.slice(end + 2);
+      const field = (name: string): string | null =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? null;
+      const data = field("data");
+      if (data !== null)
+        heard.push({ event: field("event") ?? "", id: field("id"), data: JSON.parse(data) as Heard["data"] });
+    }
+    if (isEnough(heard)) break;
+  }
+  over.abort();
+  return heard;
+}
+
+const seqsOf = (heard: readonly Heard[]): (number | undefined)[] =>
+  heard.filter(({ event }) => event === "entry").map(({ data }) => data.seq);
+
+const hasEnded = (heard: readonly Heard[], turns: number): boolean =>
+  heard.filter(
+    ({ event, data }) =>
+      event === "entry" &&
+      (data as { entry?: Entry }).entry?.type === "custom" &&
+      JSON.stringify(data).includes("sessiond/turn-ended"),
+  ).length >= turns;
+
+test("server-sent events", async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.call("ask", { sessionKey: MAIN, message: "!say one" });
+
+  await t.test("tell every entry from the beginning, and pieces of what is said now", async () => {
+    const path = `/v1/sessions/${MAIN}/events?from=0`;
+    const listening = listen(daemon, path, (heard) => hasEnded(heard, 2));
+    await daemon.call("ask", { sessionKey: MAIN, message: "!say two words" });
+    const heard = await listening;
+    const seqs = seqsOf(heard);
+    assert.deepEqual(
+      seqs,
+      seqs.map((_, at) => at + 1),
+    );
+  });
+
+  await t.test("go on after the last event that a client has, without gap or repeat", async () => {
+    const first = await listen(daemon, `/v1/sessions/${MAIN}/events?from=0`, (heard) => heard.length >= 3);
+    const last = first[2]?.id ?? ""; // Whatever came after it is not had.
+    const rest = await listen(daemon, `/v1/sessions/${MAIN}/events`, (heard) => hasEnded(heard, 1), {
+      "last-event-id": last,
+    });
+    assert.equal(seqsOf(rest)[0], Number(last) + 1);
+  });
+
+  await t.test("refuse a place that is not there", async () => {
+    assert.equal((await daemon.fetch(`/v1/sessions/${MAIN}/events?from=99999`)).status, 400);
+    assert.equal((await daemon.fetch("/v1/sessions/agent:main:direct:nobody/events")).status, 404);
+  });
+
+  await t.test("tell of every session that changes, and of those that are gone", async () => {
+    const listening = listen(daemon, "/v1/events", (heard) => heard.some(({ event }) => event === "gone"));
+    await listen(daemon, "/v1/events", (heard) => heard.length > 0); // So the other has begun as well.
+    await daemon.call("ask", { sessionKey: "agent:main:direct:ann", message: "hi" });
+    await daemon.call("remove", { sessionKey: "agent:main:direct:ann" });
+    const heard = await listening;
+    assert.equal(heard[0]?.event, "begin");
+    assert.ok(JSON.stringify(heard).includes("agent:main:direct:ann"));
+  });
+});
+
+const entrySeqs = (told: readonly Told[]): number[] =>
+  told.flatMap(({ params: { event } }) => (event?.type === "entry" ? [event.seq ?? 0] : []));
+
+test("a socket that follows over a kill of the daemon sees every entry once", async (t) => {
+  const daemon = await Daemon.start(t);
+  const seqs: number[] = [];
+  {
+    await using line = await Line.open(daemon);
+    await line.subscribe("follow", { sessionKey: MAIN, from: 0 });
+    await daemon.call("send", { sessionKey: MAIN, message: "!slow 300\n!say late" });
+    await line.until((told) => entrySeqs(told).length >= 2);
+    await daemon.kill();
+    seqs.push(...entrySeqs(line.told));
+  }
+  await daemon.begin();
+  await using line = await Line.open(daemon);
+  await line.subscribe("follow", { sessionKey: MAIN, from: seqs.at(-1) });
+  await line.until((told) => JSON.stringify(told).includes("turn-ended"));
+  seqs.push(...entrySeqs(line.told));
+  assert.deepEqual(
+    seqs,
+    seqs.map((_, at) => at + 1),
+  );
+});
+
+test("an answer comes in pieces while it is said, and then as an entry", async (t) => {
+  const daemon = await Daemon.start(t);
+  await using line = await Line.open(daemon);
+  await line.subscribe("follow", { sessionKey: MAIN });
+  await line.rpc("send", { sessionKey: MAIN, message: "!say these words come one after the other" });
+  const told = await line.until((all) => JSON.stringify(all).includes("turn-ended"));
+  const pieces = told.flatMap(({ params: { event } }) => (event?.type === "delta" ? [event["text"]] : []));
+  assert.equal(pieces.join(""), "these words come one after the other");
+});
+
+test("who is unsubscribed hears no more, and other subscriptions go on", async (t) => {
+  const daemon = await Daemon.start(t);
+  await using line = await Line.open(daemon);
+  const left = await line.subscribe("follow", { sessionKey: MAIN });
+  const stays = await line.subscribe("follow", { sessionKey: MAIN });
+  await line.rpc("unsubscribe", { subscription: left });
+  await line.until((told) => told.some(({ method }) => method === "ended"));
+  await daemon.call("ask", { sessionKey: MAIN, message: "!say hello" });
+  const told = await line.until((all) => JSON.stringify(all).includes("turn-ended"));
+  const events = told.filter(({ method }) => method === "event");
+  assert.ok(events.every(({ params }) => params.subscription === stays));
+});
