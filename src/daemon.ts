@@ -17,8 +17,7 @@ import { RotatingFile } from "./base/rotating.ts";
 import { RealWorld, type World } from "./base/world.ts";
 import { Sessions } from "./calls/library.ts";
 import type { Config } from "./config/config.ts";
-import { loadConfig, readConfig } from "./config/load.ts";
-import type { ConfigInput } from "./config/schema.ts";
+import { daemonConfig, type Asked } from "./config/daemon.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { isLoopback } from "./gateway/guard.ts";
 import { loopDelay } from "./gateway/loop.ts";
@@ -27,12 +26,7 @@ import { Tokens } from "./gateway/tokens.ts";
 import { openWired, type GatewayParts } from "./main.ts";
 import type { Wired } from "./wire.ts";
 
-export interface Serving {
-  /** Undefined: as the environment or the config says. */
-  readonly home: string | undefined;
-  readonly config: string | undefined;
-  readonly port: number | undefined;
-  readonly env: NodeJS.ProcessEnv;
+export interface Serving extends Asked {
   readonly version: string;
   /** What people read: where it is, and how to talk to it. */
   readonly say: (text: string) => void;
@@ -48,7 +42,7 @@ const SAME_SIGNAL_MS = 300;
 export async function serve(serving: Serving): Promise<number> {
   const world = new RealWorld();
   const fromMs = world.nowMs();
-  const config = await configOf(serving);
+  const config = await daemonConfig(serving);
   const isNew = (await stat(config.home).catch(() => null)) === null;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<Fault | null>();
   const daemon = await begin(serving, config, world, stop);
@@ -129,35 +123,6 @@ function addressFile({ home }: Config): string {
   return join(home, "gateway.json");
 }
 
-async function configOf({ home, config: path, port, env }: Serving): Promise<Config> {
-  const from = { homeDir: homedir(), cwd: process.cwd(), env };
-  const place = home ?? (env["SESSIOND_HOME"] || undefined);
-  const named = path ?? (env["SESSIOND_CONFIG"] || undefined);
-  const usual = join(readConfig(place === undefined ? {} : { home: place }, from).home, "config.json5");
-  const input: ConfigInput =
-    named !== undefined ? await loadConfig(named) : await loadConfig(usual).catch(unlessMissing);
-  const asked = port ?? portIn(env["SESSIOND_PORT"]);
-  return readConfig(
-    {
-      ...input,
-      ...(place === undefined ? {} : { home: place }),
-      ...(asked === undefined ? {} : { gateway: { ...input.gateway, port: asked } }),
-    },
-    from,
-  );
-}
-
-function unlessMissing(error: unknown): ConfigInput {
-  if (error instanceof Fault && error.code === "not_found") return {};
-  throw error;
-}
-
-function portIn(text: string | undefined): number | undefined {
-  if (text === undefined || text === "") return undefined;
-  if (/^\d{1,5}$/.test(text)) return Number(text);
-  throw new Fault("bad_input", `SESSIOND_PORT is a port, not ${JSON.stringify(text)}`);
-}
-
 function logOf({ log }: Config): Log {
   if (log.file === null) return openLog(log.level);
   return openLog(log.level, new RotatingFile({ ...log, file: log.file }));
@@ -187,12 +152,12 @@ async function drained({ gateway, wired, log, hurry }: Daemon, world: World, con
 }
 
 /** Whose home it is: the one who has it wrote down where it listens. */
-async function withOwner(error: unknown, config: Config): Promise<unknown> {
-  if (!(error instanceof Fault) || error.code !== "in_use") return error;
+async function withOwner(failure: unknown, config: Config): Promise<unknown> {
+  if (!(failure instanceof Fault) || failure.code !== "in_use") return failure;
   const text = await readFile(addressFile(config), "utf8").catch(() => null);
   const url = text === null ? null : (/"url":"(http[^"]+)"/.exec(text)?.[1] ?? null);
   const where = url === null ? "" : `, at ${url}`;
-  return new Fault("in_use", `${error.message}${where}. Stop it, or set SESSIOND_HOME to another folder`);
+  return new Fault("in_use", `${failure.message}${where}. Stop it, or set SESSIOND_HOME to another folder`);
 }
 
 interface Start {
@@ -210,11 +175,9 @@ async function welcome(
   const home = config.home.replace(homedir(), "~");
   const model = config.agents.get("main" as never)?.model ?? "";
   const isScripted = model.startsWith("rehearsal/");
-  const keys = [...config.models.providers.values()].filter(({ apiKey }) => apiKey !== null);
   const how =
-    keys.length === 0
-      ? "For a real one: export ANTHROPIC_API_KEY=… and `npx sessiond config set agents.main.model anthropic/claude-sonnet-4-5`"
-      : `There is a key for ${keys.map(({ id }) => id).join(", ")}: \`npx sessiond config set agents.main.model ${keys[0]?.id}/…\``;
+    "For a real one: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY) and start again, " +
+    "or `npx sessiond config set agents.main.model …`";
   const { rows, next } = await wired.system.store.sessions({ limit: 200 });
   const count = `${rows.length}${next === null ? "" : "+"} session${rows.length === 1 ? "" : "s"}`;
   return [
@@ -222,7 +185,7 @@ async function welcome(
     "  chat    npx sessiond chat",
     "  look    npx sessiond ps · npx sessiond top",
     `  token   ${join(home, "token")} · curl -H "Authorization: Bearer $(cat ${join(home, "token")})" ${gateway.url}/v1/sessions`,
-    `  model   ${model}${isScripted ? ` (built in, scripted: it shows how things work, and thinks nothing). ${how}` : ""}`,
+    `  model   ${model}${isScripted ? ` (built in, scripted: no key was found). ${how}` : ""}`,
     `ready in ${(tookMs / 1_000).toFixed(1)} s · ${count} · Ctrl-C drains and stops`,
     "",
   ].join("\n");

@@ -161,7 +161,9 @@ const GONE = new Fault("closed", "the client has gone");
 
 /** A client that should come back later is told when: in a second. */
 function refused({ log }: Gate, context: Context<LetIn>, error: unknown): Response {
-  const fault = faultOf(error);
+  const { incoming } = context.env;
+  const isCutOff = incoming.destroyed && !incoming.complete; // It went before all of its request had come.
+  const fault = isCutOff ? GONE : faultOf(error);
   if (fault.code === "bug") log.error({ err: error, route: routeIn(context) }, "a request failed");
   if (fault.code === "unauthorized") context.header("WWW-Authenticate", 'Bearer realm="sessiond"');
   if (fault.retry) context.header("Retry-After", "1");

@@ -134,7 +134,7 @@ async function misplaced(daemon: Daemon): Promise<void> {
     ["/v1/sessions", { "x-api-key": token }],
     ["/v1/sessions", { authorization: `Basic ${btoa(`owner:${token}`)}` }],
     ["/v1/sessions", { authorization: token }],
-    ["/v1/sessions", { authorization: `Bearer ${token} ` + "x" }],
+    ["/v1/sessions", { authorization: `Bearer ${token} x` }],
     ["/v1/sessions", { authorization: `Bearer ${token.slice(1)}` }],
   ];
   for (const [path, headers] of wrong) {
