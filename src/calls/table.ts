@@ -18,7 +18,7 @@ import * as settings from "./setting-shapes.ts";
 import * as gateway from "./overview.ts";
 import * as child from "./child-shapes.ts";
 import { children, join, kill, spawn, steer, subagents, yieldTurn } from "./children.ts";
-import * as token from "./tokens.ts";
+import { tokenCalls } from "./tokens.ts";
 import { trace } from "./trace.ts";
 import * as traced from "./trace-shapes.ts";
 import { answerOf, historyOf } from "./views.ts";
@@ -355,39 +355,7 @@ export const calls = {
     idempotent: true,
     run: async (system) => just(gateway.modelsOf(system)),
   }),
-  tokens: call({
-    about: "The tokens by which others may call this gateway: names and scopes, never the tokens themselves.",
-    who: "person",
-    tool: null,
-    scope: "admin",
-    http: "GET /tokens",
-    input: token.tokensInput,
-    output: token.tokenList,
-    idempotent: true,
-    run: token.tokens,
-  }),
-  createToken: call({
-    about: "Makes a token. Its text is told once, in the answer.",
-    who: "person",
-    tool: null,
-    scope: "admin",
-    http: "POST /tokens",
-    input: token.createTokenInput,
-    output: token.createdToken,
-    idempotent: false,
-    run: token.createToken,
-  }),
-  revokeToken: call({
-    about: "Takes a token back: whoever has it is let in no more, and what it had opened ends.",
-    who: "person",
-    tool: null,
-    scope: "admin",
-    http: "DELETE /tokens/:name",
-    input: token.revokeTokenInput,
-    output: token.revokedToken,
-    idempotent: true,
-    run: token.revokeToken,
-  }),
+  ...tokenCalls,
 } satisfies Record<string, Call>;
 
 export type Calls = typeof calls;

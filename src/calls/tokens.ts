@@ -2,7 +2,16 @@
 
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { just, SCOPES, type Caller, type Done, type System, type TokenRow, type Tokens } from "./call.ts";
+import {
+  call,
+  just,
+  SCOPES,
+  type Caller,
+  type Done,
+  type System,
+  type TokenRow,
+  type Tokens,
+} from "./call.ts";
 import { iso } from "./views.ts";
 
 const name = z
@@ -13,27 +22,27 @@ const scope = z
   .enum(SCOPES)
   .describe("read: look. operate: also work with sessions. admin: also say who may.");
 
-export const tokensInput = z.strictObject({});
-export const createTokenInput = z.strictObject({ name, scope });
-export const revokeTokenInput = z.strictObject({ name: z.string().min(1).describe("The name of a token.") });
+const tokensInput = z.strictObject({});
+const createTokenInput = z.strictObject({ name, scope });
+const revokeTokenInput = z.strictObject({ name: z.string().min(1).describe("The name of a token.") });
 
 const row = z.strictObject({ name: z.string(), scope, madeAt: z.string() });
 
-export const tokenList = z.strictObject({ tokens: z.array(row) });
-export const createdToken = row.extend({
+const tokenList = z.strictObject({ tokens: z.array(row) });
+const createdToken = row.extend({
   token: z.string().describe("The token itself. It is told this once, and kept nowhere."),
 });
-export const revokedToken = z.strictObject({
+const revokedToken = z.strictObject({
   name: z.string(),
   revoked: z.boolean().describe("False: there is none of that name."),
 });
 
-export async function tokens(system: System): Promise<Done<z.input<typeof tokenList>>> {
+async function tokens(system: System): Promise<Done<z.input<typeof tokenList>>> {
   const rows = await kept(system).list();
   return just({ tokens: rows.map(shownRow) });
 }
 
-export async function createToken(
+async function createToken(
   system: System,
   _caller: Caller,
   input: z.output<typeof createTokenInput>,
@@ -43,7 +52,7 @@ export async function createToken(
 }
 
 /** What was opened with it ends, too. */
-export async function revokeToken(
+async function revokeToken(
   system: System,
   _caller: Caller,
   input: z.output<typeof revokeTokenInput>,
@@ -63,3 +72,40 @@ function kept({ tokens: all }: System): Tokens {
 function shownRow({ name: called, scope: may, madeAtMs }: TokenRow): z.input<typeof row> {
   return { name: called, scope: may, madeAt: iso(madeAtMs) };
 }
+
+/** Their rows in the table. */
+export const tokenCalls = {
+  tokens: call({
+    about: "The tokens by which others may call this gateway: names and scopes, never the tokens themselves.",
+    who: "person",
+    tool: null,
+    scope: "admin",
+    http: "GET /tokens",
+    input: tokensInput,
+    output: tokenList,
+    idempotent: true,
+    run: tokens,
+  }),
+  createToken: call({
+    about: "Makes a  Its text is told once, in the answer.",
+    who: "person",
+    tool: null,
+    scope: "admin",
+    http: "POST /tokens",
+    input: createTokenInput,
+    output: createdToken,
+    idempotent: false,
+    run: createToken,
+  }),
+  revokeToken: call({
+    about: "Takes a token back: whoever has it is let in no more, and what it had opened ends.",
+    who: "person",
+    tool: null,
+    scope: "admin",
+    http: "DELETE /tokens/:name",
+    input: revokeTokenInput,
+    output: revokedToken,
+    idempotent: true,
+    run: revokeToken,
+  }),
+};

@@ -29,7 +29,8 @@ import type {
 } from "./config.ts";
 import * as defaults from "./defaults.ts";
 import { absolute, bare, providersOf, serversOf, webhooksOf } from "./outside.ts";
-import { type AgentInput, type ConfigInput, type GatewayInput, schema } from "./schema.ts";
+import type { GatewayInput } from "./gateway-schema.ts";
+import { type AgentInput, type ConfigInput, schema } from "./schema.ts";
 
 /** What paths are made absolute with. */
 export interface From {

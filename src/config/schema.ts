@@ -15,18 +15,11 @@ import { z } from "zod";
 import { shown } from "../base/fits.ts";
 import { KEY_BYTES_MAX } from "../limits.ts";
 import * as defaults from "./defaults.ts";
-import { list, names, object, oneOf, text, whole } from "./shapes.ts";
+import { gateway, log, webhooks } from "./gateway-schema.ts";
+import { address, list, name, names, object, oneOf, path, secret, text, whole } from "./shapes.ts";
 
 /** The ids that parseAgent takes; once more as a pattern, because editors read patterns. A test compares the two. */
 const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-
-const name = text(`a text of 1 to ${defaults.NAME_CHARS_MAX} characters`);
-
-const path = text(
-  `a path of at most ${defaults.PATH_CHARS_MAX} characters ("~/" is your home; "~name" is not known)`,
-  /^(?!~[^/])[^\0]+$/,
-  defaults.PATH_CHARS_MAX,
-);
 
 const tools = object({
   allow: list(name)
@@ -114,13 +107,6 @@ const agents = names(
 
 const aliases = names(name, text('a model as "provider/model"', /^[^/\s]+\/\S+$/));
 
-/** `${NAME}` in it is taken from the environment. */
-const secret = text(
-  `one line of at most ${defaults.SECRET_CHARS_MAX} characters (\${NAME} is taken from the environment; $NAME is not)`,
-  /^(?!\$[A-Za-z_]+$)[^\0\r\n]+$/,
-  defaults.SECRET_CHARS_MAX,
-);
-
 /** A header that fetch takes: what it does not take would only be found in the middle of a turn. */
 const headers = names(
   text("the name of a header", /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/),
@@ -134,13 +120,6 @@ const headers = names(
 const url = text(
   'an address as "http://localhost:11434/v1", without a name and password, "?" or "#" in it',
   /^https?:\/\/[^\s@?#]+$/,
-  defaults.PATH_CHARS_MAX,
-);
-
-/** Of a server: some have their key behind a "?". */
-const address = text(
-  "an address that begins with http:// or https://, without a name and password in it",
-  /^https?:\/\/[^\s@#]+$/,
   defaults.PATH_CHARS_MAX,
 );
 
@@ -266,51 +245,6 @@ const session = object({
     .optional(),
 });
 
-const host = text("a name or an address, without a port", /^[A-Za-z0-9._:[\]-]+$/);
-
-const gateway = object({
-  host: host.describe("Where it listens. Beyond this machine only with `remote`.").optional(),
-  port: whole(0, 65_535).describe("The port it listens on; 0: any that is free.").optional(),
-  remote: z
-    .boolean({ error: "true or false" })
-    .describe("True: it may listen where other machines reach it. Whoever has a token can then use it.")
-    .optional(),
-  hosts: list(host)
-    .describe("Names that it is reached by, besides its address and localhost; as a proxy calls it.")
-    .optional(),
-  origins: list(
-    text(
-      'an origin as "https://example.org", without a path',
-      /^https?:\/\/[^\s/@?#]+$/,
-      defaults.PATH_CHARS_MAX,
-    ),
-  )
-    .describe("Origins of other pages that may call it from a browser.")
-    .optional(),
-  requestsPerSecond: whole(1, defaults.REQUESTS_PER_SECOND_MAX)
-    .describe("How many requests one token may make in a second.")
-    .optional(),
-  drainSeconds: whole(0, defaults.DRAIN_SECONDS_MAX)
-    .describe("How long it waits for turns that run when it is told to stop.")
-    .optional(),
-});
-
-/** A channel's name is part of session keys. These two are taken: answers to sessions, and the web chat. */
-const webhookName = text(
-  'a name of a-z, 0-9, "_" and "-", at most 64 characters, not "session" or "web"',
-  /^(?!(?:session|web)$)[a-z0-9][a-z0-9_-]{0,63}$/,
-);
-
-const webhook = object({
-  secret: secret.describe("What both sides sign with (HMAC-SHA256)."),
-  url: address
-    .describe("Where answers are sent. Without it, they are refused, and seen in the outbox.")
-    .optional(),
-  agent: name
-    .describe("The agent that is spoken to, unless a message names one; without it, main.")
-    .optional(),
-});
-
 export const schema = object({
   home: path.describe("The folder where everything is kept.").optional(),
   agents: agents.describe('The agents by id; what stands under "defaults" holds for all of them.').optional(),
@@ -341,27 +275,13 @@ export const schema = object({
     .describe("How much is done at once.")
     .optional(),
   gateway: gateway.describe("Where the daemon listens, and whom it lets in.").optional(),
-  webhooks: names(webhookName, webhook)
+  webhooks: webhooks
     .describe("Channels of other programs: they post signed messages, and are posted the answers.")
     .optional(),
-  log: object({
-    level: oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent")
-      .describe("The least important messages that are still logged.")
-      .optional(),
-    file: path
-      .describe('Where the daemon logs; "-" is standard error. Without it, logs/sessiond.jsonl in the home.')
-      .optional(),
-    fileBytes: whole(defaults.LOG_BYTES_MIN, defaults.LOG_BYTES_MAX)
-      .describe("How large the file may become before another is begun.")
-      .optional(),
-    files: whole(1, defaults.LOG_FILES_MAX).describe("How many of them are kept.").optional(),
-  })
-    .describe("What is logged.")
-    .optional(),
+  log: log.describe("What is logged.").optional(),
 });
 
 export type ConfigInput = z.input<typeof schema>;
 export type AgentInput = z.input<typeof agent>;
 export type ProviderInput = z.input<typeof provider>;
-export type GatewayInput = z.input<typeof gateway>;
 export type McpServerInput = z.input<typeof mcpServer>;

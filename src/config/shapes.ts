@@ -43,3 +43,25 @@ export function names<Value extends z.ZodType>(
 ): z.ZodRecord<z.ZodString, Value> {
   return z.record(key, value, { error: "an object" });
 }
+
+export const name = text(`a text of 1 to ${defaults.NAME_CHARS_MAX} characters`);
+
+export const path = text(
+  `a path of at most ${defaults.PATH_CHARS_MAX} characters ("~/" is your home; "~name" is not known)`,
+  /^(?!~[^/])[^\0]+$/,
+  defaults.PATH_CHARS_MAX,
+);
+
+/** `${NAME}` in it is taken from the environment. */
+export const secret = text(
+  `one line of at most ${defaults.SECRET_CHARS_MAX} characters (\${NAME} is taken from the environment; $NAME is not)`,
+  /^(?!\$[A-Za-z_]+$)[^\0\r\n]+$/,
+  defaults.SECRET_CHARS_MAX,
+);
+
+/** Of a server: some have their key behind a "?". */
+export const address = text(
+  "an address that begins with http:// or https://, without a name and password in it",
+  /^https?:\/\/[^\s@#]+$/,
+  defaults.PATH_CHARS_MAX,
+);

@@ -46,7 +46,10 @@ export class Bus {
   }
 
   tell(event: Event): void {
-    for (const follower of this.#followers.get(event.key) ?? []) follower.hear(event);
+    const followers = this.#followers.get(event.key);
+    if (followers === undefined) return;
+    const bytes = bytesOf(event); // once, however many follow
+    for (const follower of followers) follower.hear(event, bytes);
   }
 
   /** Nothing will be told any more. */
@@ -73,9 +76,9 @@ export class Follower {
     this.#leave = leave;
   }
 
-  hear(event: Event): void {
+  hear(event: Event, bytes: number): void {
     if (this.#over !== "no") return;
-    this.#bytes += bytesOf(event);
+    this.#bytes += bytes;
     if (this.#heard.length >= FOLLOWER_EVENTS_MAX || this.#bytes > FOLLOWER_BYTES_MAX) {
       // B2. What it has not read is dropped with it: it can be read again from the store.
       this.#heard = [];

@@ -109,7 +109,10 @@ function meant({ guard }: HttpParts): MiddlewareHandler<LetIn> {
 function pages({ guard }: HttpParts): MiddlewareHandler<LetIn> {
   return cors({
     origin: (origin) => (guard.isKnown(origin) ? origin : null),
-    allowHeaders: ["authorization", "content-type", "idempotency-key", "last-event-id", "x-session-key"],
+    allowHeaders: [
+      ...["authorization", "content-type", "idempotency-key", "last-event-id", "x-session-key"],
+      ...["mcp-protocol-version", "mcp-session-id", "mcp-method", "mcp-name"],
+    ],
     maxAge: 600,
   });
 }

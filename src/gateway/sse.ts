@@ -1,6 +1,7 @@
 // Streams as server-sent events. A client reads as fast as it can: the next event is asked for when there is room for it,
 // and who stays behind is cut off by the follower's own bound, with a word to come back with.
 
+import type { Socket } from "node:net";
 import type { Context } from "hono";
 import { Fault } from "../base/fault.ts";
 import { unlessLate } from "../base/waiting.ts";
@@ -19,7 +20,21 @@ export async function eventStream(
 ): Promise<Response> {
   const { caller, over } = context.var;
   const stream = await gate.door.stream(name, caller, input as StreamInput<StreamName>, over);
+  void endOfDeaf(context.env.incoming.socket, gate.system.world, over);
   return eventsOf(told(stream, gate.system.world, over));
+}
+
+/** Who reads nothing any more, not even signs of life, was cut off long ago by its follower: nobody is there. */
+async function endOfDeaf(socket: Socket, world: World, over: AbortSignal): Promise<void> {
+  for (let before = -1; before < socket.bytesWritten && !socket.destroyed;) {
+    before = socket.bytesWritten;
+    try {
+      await world.sleep(3 * ALIVE_MS, over);
+    } catch {
+      return; // It is over.
+    }
+  }
+  socket.destroy();
 }
 
 /** Texts that are whole events or comments, as an answer that comes piece by piece. */

@@ -83,7 +83,7 @@ export class Daemon {
 
   #isReady({ pid }: ChildProcess): boolean {
     const path = join(this.home, "gateway.json");
-    if (!existsSync(path)) return false;
+    if (!existsSync(path) || !this.#said.includes("ready in ")) return false;
     try {
       return (JSON.parse(readFileSync(path, "utf8")) as { readonly pid: number }).pid === pid;
     } catch {

@@ -260,6 +260,12 @@ async function deafToAnswers(test: TestContext, daemon: Daemon): Promise<void> {
     (await daemon.call("list", {})).sessions.some((row) => row.sessionKey.endsWith(":patient"));
   assert.equal(await isThere(), false, "it is not heard yet");
   mute.socket.resume();
-  await mute.until(({ id }) => id === "last");
-  assert.equal(await isThere(), true);
+  // There may be too many calls under way when its turn comes: then it is told so, and says it again.
+  while (!(await isThere())) {
+    const { error } = await mute.until(({ id }) => id === "last");
+    if (error === undefined) continue;
+    assert.equal(error.data.code, "overloaded");
+    mute.heard.length = 0;
+    mute.socket.send(JSON.stringify({ jsonrpc: "2.0", id: "last", method: "receive", params: last }));
+  }
 }

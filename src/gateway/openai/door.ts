@@ -29,9 +29,12 @@ export function openaiDoor(gate: Gate): Hono<LetIn> {
     return retrieve(asking(context), context.req.param("id"));
   });
   app.get("/models", async (context) => {
-    const { models } = await gate.door.call("models", context.var.caller, {}, context.var.over);
+    const { models, providers } = await gate.door.call("models", context.var.caller, {}, context.var.over);
+    // Without a key nobody could ask them. A server of one's own may need none.
+    const locked = providers.filter(({ hasKey, api }) => !hasKey && api !== "openai-compatible");
+    const isOpen = (id: string): boolean => !locked.some(({ provider }) => id.startsWith(`${provider}/`));
     const agents = [...gate.system.config.agents.keys()].map((agent) => `${OWN_NAME}/${agent}`);
-    const names = [OWN_NAME, ...agents, ...models.map(({ id }) => id)];
+    const names = [OWN_NAME, ...agents, ...models.map(({ id }) => id).filter(isOpen)];
     return context.json({ object: "list", data: names.map(modelCalled) });
   });
   // A name has a slash in it, written as it is or as %2F.

@@ -15,9 +15,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { Home, scratch } from "../../../test/fixtures/home.ts";
 import { Program } from "../../../test/fixtures/program.ts";
 import { OPEN_FILES_MAX } from "../../limits.ts";
@@ -313,4 +315,18 @@ test("more transcripts than files are kept open are written without losing a lin
     assert.equal(readFileSync(await home.file(key)).length, (await home.row(key)).transcript.bytes);
   }
   assert.deepEqual([home.heard, home.deaths], [[], []]);
+});
+
+test("folders that two threads make at the same time are there for both", async (t) => {
+  const home = scratch(t);
+  const { href } = new URL("./files.ts", import.meta.url);
+  const script = `
+    const { workerData, threadId } = require("node:worker_threads");
+    import(workerData.href).then(({ makeDirectory }) => {
+      for (let n = 0; n < 300; n += 1) makeDirectory(workerData.home + "/" + n + "/a/b/" + threadId);
+    });`;
+  const both = [1, 2].map(() => new Worker(script, { eval: true, workerData: { href, home } }));
+  const ends = await Promise.all(both.map((worker) => once(worker, "exit")));
+  assert.deepEqual(ends, [[0], [0]]);
+  assert.equal(readdirSync(join(home, "299", "a", "b")).length, 2);
 });
