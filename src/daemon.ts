@@ -8,12 +8,13 @@
 // Stopping: the first SIGTERM or SIGINT drains (nothing new is taken, turns that run may end), then closes. The second closes
 // at once: turns stop at their next safe point, and are gone on with after the start.
 
-import { stat, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { Fault } from "./base/fault.ts";
 import { openLog, type Log } from "./base/log.ts";
 import { RotatingFile } from "./base/rotating.ts";
+import { alarm } from "./base/waiting.ts";
 import { RealWorld, type World } from "./base/world.ts";
 import { Sessions } from "./calls/library.ts";
 import type { Config } from "./config/config.ts";
@@ -22,6 +23,7 @@ import { Gateway } from "./gateway/gateway.ts";
 import { isLoopback } from "./gateway/guard.ts";
 import { loopDelay } from "./gateway/loop.ts";
 import { Metrics } from "./gateway/metrics.ts";
+import { mustBeFree } from "./gateway/port.ts";
 import { Tokens } from "./gateway/tokens.ts";
 import { openWired, type GatewayParts } from "./main.ts";
 import type { Wired } from "./wire.ts";
@@ -38,6 +40,10 @@ const DRAIN_LOOK_MS = 25;
 /** A terminal and npm both pass on one Ctrl-C: what comes so soon after the first is the first. */
 const SAME_SIGNAL_MS = 300;
 
+/** Who was told twice to stop, and cannot, is ended: that is a crash, and costs what one costs. */
+const HURRY_MS = 3_000;
+const HURRIED_EXIT = 75;
+
 /** Resolves with the exit code when it has stopped. */
 export async function serve(serving: Serving): Promise<number> {
   const world = new RealWorld();
@@ -46,7 +52,7 @@ export async function serve(serving: Serving): Promise<number> {
   const isNew = (await stat(config.home).catch(() => null)) === null;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<Fault | null>();
   const daemon = await begin(serving, config, world, stop);
-  const { sessions, gateway, wired, log } = daemon;
+  const { sessions, gateway, wired, log, hurry } = daemon;
   try {
     serving.say(await welcome(serving, { config, gateway, wired, isNew, tookMs: world.nowMs() - fromMs }));
     const fault = await stopped;
@@ -54,11 +60,24 @@ export async function serve(serving: Serving): Promise<number> {
     await drained(daemon, world, config);
     return 0;
   } finally {
+    const callOff = rushed(hurry, world);
     await gateway.close();
     await rm(addressFile(config), { force: true });
     await sessions.close();
+    callOff();
     log.info({}, "stopped");
   }
+}
+
+/** Returns how to call it off. */
+function rushed(hurry: AbortSignal, world: World): () => void {
+  let callOff = (): void => {};
+  const rush = (): void => {
+    callOff = alarm(world, HURRY_MS, () => process.exit(HURRIED_EXIT));
+  };
+  if (hurry.aborted) rush();
+  else hurry.addEventListener("abort", rush, { once: true });
+  return () => callOff();
 }
 
 interface Daemon {
@@ -82,6 +101,8 @@ async function begin(
       "bad_input",
       `config: gateway.host is ${host}, which other machines reach. If they should, set gateway.remote to true as well`,
     );
+  await makePrivate(config.home);
+  await mustBeFree(host, config.gateway.port);
   const given = env["SESSIOND_TOKEN"] || undefined;
   const tokens = await Tokens.open({ home: config.home, world, given, mayMake: isLoopback(host) });
   const log = logOf(config);
@@ -94,20 +115,32 @@ async function begin(
   const wired = await opened(config, { world, log, died, tokens, told });
   wired.system.totals.watchLoop(loopDelay());
   const sessions = new Sessions(wired);
+  const closing = [() => sessions.close()];
   try {
     const gateway = await Gateway.listen({ ...wired, log, tokens, metrics, version });
     const { system } = wired;
     const subscribers = (): number => gateway.sockets;
     metrics.look({ system, version, subscribers, isDraining: () => gateway.isDraining });
-    const { url } = gateway;
-    const about = { url, pid: process.pid, startedAt: new Date(world.nowMs()).toISOString(), version };
-    await writeFile(addressFile(config), `${JSON.stringify(about)}\n`, { mode: 0o600 });
+    closing.push(() => gateway.close());
+    const about = {
+      url: gateway.url,
+      pid: process.pid,
+      startedAt: new Date(world.nowMs()).toISOString(),
+      version,
+    };
+    await tellAddress(addressFile(config), about);
     log.info(about, "started");
     return { sessions, gateway, wired, log, hurry: signals(world, () => stop(null)) };
   } catch (error) {
-    await sessions.close();
+    for (const close of closing.toReversed()) await close();
     throw error;
   }
+}
+
+/** Transcripts, mail and tokens are in it: nobody else may look, whoever made the folder. */
+async function makePrivate(home: string): Promise<void> {
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  await chmod(home, 0o700);
 }
 
 async function opened(config: Config, parts: GatewayParts): Promise<Wired> {
@@ -116,6 +149,12 @@ async function opened(config: Config, parts: GatewayParts): Promise<Wired> {
   } catch (error) {
     throw await withOwner(error, config);
   }
+}
+
+/** Whole or not at all: a client may look at any moment. */
+async function tellAddress(path: string, about: object): Promise<void> {
+  await writeFile(`${path}.new`, `${JSON.stringify(about)}\n`, { mode: 0o600 });
+  await rename(`${path}.new`, path);
 }
 
 /** Where a client on this machine finds it. What a killed daemon left is found out by asking. */
@@ -169,23 +208,25 @@ interface Start {
 }
 
 async function welcome(
-  { version }: Serving,
+  { version, env }: Serving,
   { config, gateway, wired, isNew, tookMs }: Start,
 ): Promise<string> {
   const home = config.home.replace(homedir(), "~");
   const model = config.agents.get("main" as never)?.model ?? "";
-  const isScripted = model.startsWith("rehearsal/");
-  const how =
-    "For a real one: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY) and start again, " +
-    "or `npx sessiond config set agents.main.model …`";
+  const hasKey = [...config.models.providers.values()].some(({ apiKey }) => apiKey !== null);
+  const scripted = hasKey
+    ? " (built in, scripted, as the configuration says)"
+    : " (built in, scripted: no key was found). For a real one: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, " +
+      "GEMINI_API_KEY) and start again, or `npx sessiond config set agents.main.model …`";
+  const token = env["SESSIOND_TOKEN"] ? "$SESSIOND_TOKEN" : `$(cat ${join(home, "token")})`;
   const { rows, next } = await wired.system.store.sessions({ limit: 200 });
   const count = `${rows.length}${next === null ? "" : "+"} session${rows.length === 1 ? "" : "s"}`;
   return [
     `sessiond ${version} · home ${home}${isNew ? " (new)" : ""} · ${gateway.url}`,
     "  chat    npx sessiond chat",
     "  look    npx sessiond ps · npx sessiond top",
-    `  token   ${join(home, "token")} · curl -H "Authorization: Bearer $(cat ${join(home, "token")})" ${gateway.url}/v1/sessions`,
-    `  model   ${model}${isScripted ? ` (built in, scripted: no key was found). ${how}` : ""}`,
+    `  call    curl -H "Authorization: Bearer ${token}" ${gateway.url}/v1/sessions`,
+    `  model   ${model}${model.startsWith("rehearsal/") ? scripted : ""}`,
     `ready in ${(tookMs / 1_000).toFixed(1)} s · ${count} · Ctrl-C drains and stops`,
     "",
   ].join("\n");

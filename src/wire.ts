@@ -93,6 +93,7 @@ export function wire(wiring: Wiring): Wired {
     log,
     bus,
     commit,
+    mayBegin: () => !door.isDraining,
     raise: (key, to) => {
       slots.raise(key, to);
       processSlots.raise(key, to);
@@ -120,7 +121,8 @@ export function wire(wiring: Wiring): Wired {
     totals,
     tokens: wiring.tokens ?? null,
   };
-  return { system, bus, door: new Door({ system, bus, commit }) };
+  const door = new Door({ system, bus, commit });
+  return { system, bus, door };
 }
 
 /** Every agent's main session exists from the first start; then what was left is gone on with. */

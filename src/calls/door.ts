@@ -31,9 +31,13 @@ export class Door {
     this.#parts = parts;
   }
 
-  /** From now on nothing is changed through it: it is about to close. Who looks is answered to the end. */
+  /** From now on nothing is changed through it, and no turn begins: it is about to close. Who looks is answered to the end. */
   drain(): void {
     this.#isDraining = true;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
   }
 
   async call<Name extends CallName>(

@@ -37,6 +37,7 @@ import { Live } from "./live.ts";
 import { mcpDoor } from "./mcp.ts";
 import type { Metrics } from "./metrics.ts";
 import { openaiDoor } from "./openai/door.ts";
+import { listenFault, withoutBrackets } from "./port.ts";
 import { Rate } from "./rate.ts";
 import { refuse, refusedAddress, refuseUnread } from "./refusal.ts";
 import { Socket } from "./socket.ts";
@@ -114,7 +115,7 @@ export class Gateway {
     const { host, port } = parts.system.config.gateway;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     gateway.#server.once("error", reject);
-    gateway.#server.listen(port, host.replaceAll(/[[\]]/g, ""), resolve);
+    gateway.#server.listen(port, withoutBrackets(host), resolve);
     try {
       await promise;
     } catch (error) {
@@ -210,24 +211,4 @@ function connectionsMax(): number {
   };
   const files = Number(userLimits?.open_files?.soft); // NaN: "unlimited", or a system that has no such limit
   return Math.min(CONNECTIONS_MAX, Number.isFinite(files) ? Math.floor(files / 2) : CONNECTIONS_MAX);
-}
-
-function listenFault(error: NodeJS.ErrnoException, host: string, port: number): unknown {
-  switch (error.code) {
-    case "EADDRINUSE":
-      return new Fault(
-        "in_use",
-        `port ${port} of ${host} is taken by another program; set SESSIOND_PORT, or gateway.port in the config (0: any)`,
-        { cause: error },
-      );
-    case "EACCES":
-      return new Fault("forbidden", `this user may not listen on port ${port}; take one above 1023`, {
-        cause: error,
-      });
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return new Fault("bad_input", `gateway.host: ${host} is no address of this machine`, { cause: error });
-    default:
-      return error;
-  }
 }

@@ -30,6 +30,8 @@ export interface WorkParts extends TurnParts, Omit<HeldParts, "store"> {
   readonly outbox: OutboxParts;
   readonly agents: ReadonlyMap<string, Agent>;
   readonly processes: Pick<Processes, "killAll">;
+  /** False: the process is about to end. A turn that runs may end; no other begins. */
+  readonly mayBegin: () => boolean;
   /** Somebody of this class waits for the session: what it waits for itself is as urgent. */
   readonly raise: (key: SessionKey, to: Class) => void;
 }
@@ -133,8 +135,9 @@ export class SessionWorker implements Worker {
   }
 
   async #turns(): Promise<void> {
+    if (!this.#parts.mayBegin()) return; // What waits is there for whoever starts next.
     await this.#goOn();
-    while (!this.#isLeaving && (await this.#isReady())) {
+    while (!this.#isLeaving && this.#parts.mayBegin() && (await this.#isReady())) {
       const { collectMs } = this.#parts.session;
       const reading = { usual: this.#usualMode(), collectMs, nowMs: this.#parts.world.nowMs() };
       const waiting = await this.#mailbox.waiting();

@@ -107,3 +107,17 @@ test("the second signal stops it at once, and the turn is gone on with after the
   await daemon.call("abort", { sessionKey: MAIN });
   assert.equal((await daemon.call("wait", { sessionKey: MAIN, id })).outcome, "aborted");
 });
+
+test("what waits begins no turn while it drains, and is answered after the start", async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.call("send", { sessionKey: MAIN, message: "!slow 1000\n!say first" });
+  while ((await daemon.call("status", { sessionKey: MAIN })).state !== "running") await sleep(5);
+  const { id } = await daemon.call("send", { sessionKey: MAIN, message: "!slow 60000", mode: "followup" });
+  assert.equal(await daemon.kill("SIGTERM"), 0);
+  await daemon.begin();
+  const { entries } = await daemon.call("history", { sessionKey: MAIN });
+  assert.ok(entries.some(({ text }) => text === "first"));
+  while ((await daemon.call("status", { sessionKey: MAIN })).state !== "running") await sleep(5);
+  await daemon.call("abort", { sessionKey: MAIN });
+  assert.equal((await daemon.call("wait", { sessionKey: MAIN, id })).outcome, "aborted");
+});

@@ -149,26 +149,3 @@ async function told(
   const answer = await response;
   return { status: answer.status, body: (await answer.json()) as Refusal };
 }
-
-test("a daemon that other machines could reach does not start by accident", async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.kill("SIGTERM");
-  const refusals = [
-    [{ gateway: { host: "0.0.0.0", port: 0 } }, {}, /gateway\.remote/],
-    [{ gateway: { host: "0.0.0.0", port: 0, remote: true } }, { home: "new" }, /SESSIOND_TOKEN/],
-  ] as const;
-  for (const [config, { home }, words] of refusals.map(
-    ([a, b, c]) => [a, b as { home?: string }, c] as const,
-  )) {
-    const other = await Daemon.failing(t, { config, ...(home === undefined ? { home: daemon.home } : {}) });
-    assert.notEqual(other.exit, 0);
-    assert.match(other.said, words);
-  }
-});
-
-test("two daemons do not share a home, and the second says who has it and where", async (t) => {
-  const daemon = await Daemon.start(t);
-  const { exit, said } = await Daemon.failing(t, { home: daemon.home });
-  assert.equal(exit, 78);
-  assert.ok(said.includes(daemon.url) && said.includes(String(daemon.pid)), said);
-});
