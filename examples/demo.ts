@@ -124,7 +124,6 @@ try {
   await sleep(1_000);
   await start();
   tell("main", await answered.promise);
-  await client.lookAgain();
   const { children: all } = await client.call("children", { sessionKey: MAIN });
   console.log(`\n${all.length} sub-agents were sent, ${reports} reports came, each once. Nothing was lost.`);
   over.abort();

@@ -8,9 +8,10 @@
 // Stopping: the first SIGTERM or SIGINT drains (nothing new is taken, turns that run may end), then closes. The second closes
 // at once: turns stop at their next safe point, and are gone on with after the start.
 
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { makeDirectory } from "./base/directory.ts";
 import { Fault } from "./base/fault.ts";
 import { openLog, type Log } from "./base/log.ts";
 import { RotatingFile } from "./base/rotating.ts";
@@ -25,7 +26,7 @@ import { loopDelay } from "./gateway/loop.ts";
 import { Metrics } from "./gateway/metrics.ts";
 import { mustBeFree } from "./gateway/port.ts";
 import { Tokens } from "./gateway/tokens.ts";
-import { openWired, type GatewayParts } from "./main.ts";
+import { openWired } from "./main.ts";
 import type { Wired } from "./wire.ts";
 
 export interface Serving extends Asked {
@@ -51,13 +52,15 @@ export async function serve(serving: Serving): Promise<number> {
   const config = await daemonConfig(serving);
   const isNew = (await stat(config.home).catch(() => null)) === null;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<Fault | null>();
-  const daemon = await begin(serving, config, world, stop);
+  const daemon = await begin(serving, config, world, stop).catch(async (failure: unknown) => {
+    throw await withOwner(failure, config);
+  });
   const { sessions, gateway, wired, log, hurry } = daemon;
   try {
     serving.say(await welcome(serving, { config, gateway, wired, isNew, tookMs: world.nowMs() - fromMs }));
     const fault = await stopped;
     if (fault !== null) throw fault;
-    await drained(daemon, world, config);
+    await drained(daemon, world, config, serving.say);
     return 0;
   } finally {
     const callOff = rushed(hurry, world);
@@ -66,6 +69,7 @@ export async function serve(serving: Serving): Promise<number> {
     await sessions.close();
     callOff();
     log.info({}, "stopped");
+    serving.say("stopped\n");
   }
 }
 
@@ -101,8 +105,8 @@ async function begin(
       "bad_input",
       `config: gateway.host is ${host}, which other machines reach. If they should, set gateway.remote to true as well`,
     );
-  await makePrivate(config.home);
   await mustBeFree(host, config.gateway.port);
+  await makePrivate(config.home);
   const given = env["SESSIOND_TOKEN"] || undefined;
   const tokens = await Tokens.open({ home: config.home, world, given, mayMake: isLoopback(host) });
   const log = logOf(config);
@@ -112,14 +116,14 @@ async function begin(
     stop(fault);
   };
   const told: Metrics["told"] = (changes, receipt) => metrics.told(changes, receipt);
-  const wired = await opened(config, { world, log, died, tokens, told });
+  const wired = await openWired(config, { world, log, died, tokens, told });
   wired.system.totals.watchLoop(loopDelay());
   const sessions = new Sessions(wired);
   const closing = [() => sessions.close()];
   try {
     const gateway = await Gateway.listen({ ...wired, log, tokens, metrics, version });
     const { system } = wired;
-    const subscribers = (): number => gateway.sockets;
+    const subscribers = (): number => gateway.subscribers;
     metrics.look({ system, version, subscribers, isDraining: () => gateway.isDraining });
     closing.push(() => gateway.close());
     const about = {
@@ -139,15 +143,13 @@ async function begin(
 
 /** Transcripts, mail and tokens are in it: nobody else may look, whoever made the folder. */
 async function makePrivate(home: string): Promise<void> {
-  await mkdir(home, { recursive: true, mode: 0o700 });
-  await chmod(home, 0o700);
-}
-
-async function opened(config: Config, parts: GatewayParts): Promise<Wired> {
   try {
-    return await openWired(config, parts);
+    makeDirectory(home);
+    await chmod(home, 0o700);
   } catch (error) {
-    throw await withOwner(error, config);
+    throw new Fault("unreadable_home", `${home} cannot be the home: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -181,22 +183,43 @@ function signals(world: World, stop: () => void): AbortSignal {
 }
 
 /** What runs may end; for as long as is configured, or until somebody is in a hurry. */
-async function drained({ gateway, wired, log, hurry }: Daemon, world: World, config: Config): Promise<void> {
+async function drained(
+  { gateway, wired, log, hurry }: Daemon,
+  world: World,
+  config: Config,
+  say: Serving["say"],
+): Promise<void> {
   gateway.drain();
   const { lanes } = wired.system;
   const untilMs = world.nowMs() + config.gateway.drainSeconds * 1_000;
   log.info({ running: lanes.running }, "draining");
+  if (lanes.running > 0)
+    say(
+      `stopping: ${lanes.running} ${lanes.running === 1 ? "turn runs" : "turns run"}, and may take ` +
+        `${config.gateway.drainSeconds} s to end. Again: at once; nothing is lost either way\n`,
+    );
   while (lanes.running > 0 && world.nowMs() < untilMs && !hurry.aborted)
     await world.sleep(DRAIN_LOOK_MS, hurry).catch(() => {}); // in a hurry
 }
 
-/** Whose home it is: the one who has it wrote down where it listens. */
+/** Whose home it is: the one who has it wrote down where it listens. A port may be taken because it is that one's. */
 async function withOwner(failure: unknown, config: Config): Promise<unknown> {
-  if (!(failure instanceof Fault) || failure.code !== "in_use") return failure;
-  const text = await readFile(addressFile(config), "utf8").catch(() => null);
-  const url = text === null ? null : (/"url":"(http[^"]+)"/.exec(text)?.[1] ?? null);
-  const where = url === null ? "" : `, at ${url}`;
-  return new Fault("in_use", `${failure.message}${where}. Stop it, or set SESSIOND_HOME to another folder`);
+  if (!(failure instanceof Fault) || (failure.code !== "in_use" && failure.code !== "port_taken"))
+    return failure;
+  const text = await readFile(addressFile(config), "utf8").catch(() => "");
+  const [, url = "", pid = ""] = /"url":"(http[^"]+)","pid":(\d+)/.exec(text) ?? [];
+  const isIt = failure.code === "in_use" || (url.endsWith(`:${config.gateway.port}`) && isAlive(Number(pid)));
+  return isIt && url !== ""
+    ? new Fault("in_use", `${config.home} is in use by sessiond pid ${pid}, at ${url}`)
+    : failure;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false; // It is gone, or somebody else's.
+  }
 }
 
 interface Start {
@@ -218,6 +241,11 @@ async function welcome(
     ? " (built in, scripted, as the configuration says)"
     : " (built in, scripted: no key was found). For a real one: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, " +
       "GEMINI_API_KEY) and start again, or `npx sessiond config set agents.main.model …`";
+  const provider = config.models.providers.get(model.split("/")[0] ?? "");
+  const isLocked = provider !== undefined && provider.apiKey === null && provider.baseUrl === null;
+  const locked = isLocked
+    ? ` (no key for it was found: export ${provider.keyNames[0]}=… and start again)`
+    : "";
   const token = env["SESSIOND_TOKEN"] ? "$SESSIOND_TOKEN" : `$(cat ${join(home, "token")})`;
   const { rows, next } = await wired.system.store.sessions({ limit: 200 });
   const count = `${rows.length}${next === null ? "" : "+"} session${rows.length === 1 ? "" : "s"}`;
@@ -226,7 +254,7 @@ async function welcome(
     "  chat    npx sessiond chat",
     "  look    npx sessiond ps · npx sessiond top",
     `  call    curl -H "Authorization: Bearer ${token}" ${gateway.url}/v1/sessions`,
-    `  model   ${model}${model.startsWith("rehearsal/") ? scripted : ""}`,
+    `  model   ${model}${model.startsWith("rehearsal/") ? scripted : locked}`,
     `ready in ${(tookMs / 1_000).toFixed(1)} s · ${count} · Ctrl-C drains and stops`,
     "",
   ].join("\n");

@@ -11,7 +11,7 @@ export type { Event } from "./events/bus.ts";
 export { CutOff } from "./events/follow.ts";
 export { Refused, type Deliver } from "./mail/outbox.ts";
 export type { Channel } from "./channels/channel.ts";
-export { signatureOf } from "./channels/signature.ts";
+export { answerSignatureOf, signatureOf } from "./channels/signature.ts";
 export type { Answer, Delta, Model, Request, Thinking, ToolForm } from "./models/model.ts";
 export { tool, type Calling, type Result, type Tool } from "./tools/tool.ts";
 export type { Envelope, Origin } from "./routing/route.ts";

@@ -133,6 +133,9 @@ export const ALIVE_MS = 25_000;
 /** Between two signs of progress of a call that an MCP client waits for. Clients give up after a minute without one. */
 export const MCP_PROGRESS_MS = 10_000;
 
+/** How long a question waits until search has seen what was committed before it: usually some hundredths of a second. */
+export const SEARCH_WAIT_MS = 2_000;
+
 /** How long a turn that is over may take to be read from its transcript. Only damage at its end lets that take longer. */
 export const TURN_READ_MS = 10_000;
 
@@ -247,6 +250,12 @@ export const WEBHOOK_WORDS_BYTES_MAX = 512;
 export const WEBHOOK_SUSPECT_BYTES_MAX = 16 * 1024;
 
 /**
+ * Bytes of larger messages that are read at once before their signatures can be looked at: two of the largest, or many with a
+ * picture. Anybody can fill it, for as long as a request may take; what is beyond it comes again later.
+ */
+export const WEBHOOK_UNSIGNED_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
  * How often the store is asked for timers that are due soon. One that another gateway has set, or that a change of the
  * machine's clock has made due, is late by this at most; it is one small query.
  */
@@ -310,5 +319,6 @@ assert(
   (MESSAGE_PICTURES_BYTES_MAX * 4) / 3 + MESSAGE_TEXT_BYTES_MAX < BODY_BYTES_MAX,
   "the largest message fits a request",
 );
+assert(BODY_BYTES_MAX <= WEBHOOK_UNSIGNED_BYTES_MAX, "the largest message of a webhook is read");
 assert(WEBHOOK_WINDOW_MS * 2 < MAIL_ID_KEPT_MS, "what is played again while its signature counts is known");
 assert(SOCKET_WAITING_BYTES < FOLLOWER_BYTES_MAX, "a socket is full before its follower is cut off");

@@ -73,7 +73,7 @@ export async function openWired(config: Config, parts: GatewayParts): Promise<Wi
       placed(`agents.${id}.subagents.agents`, () => mustBeAgent(config, each));
   }
   for (const { name, agent } of config.webhooks.values())
-    placed(`webhooks.${name}.agent`, () => mustBeAgent(config, agent));
+    if (agent !== null) placed(`webhooks.${name}.agent`, () => mustBeAgent(config, agent));
   await checkWorkspaces(config, log);
   const own = [webChannel, ...webhookChannels(world, config.webhooks.values())];
   const channels = channelsOf(parts.channels ?? {}, own);

@@ -26,6 +26,7 @@ const PROMISED: Readonly<Record<FaultCode, readonly [status: number, exit: numbe
   disk_failed: [500, 74, false],
   outcome_unknown: [500, 74, false],
   in_use: [409, 78, false],
+  port_taken: [409, 78, false],
   unreadable_home: [500, 78, false],
   network_filesystem: [500, 78, false],
   state_too_new: [500, 78, false],

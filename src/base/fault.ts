@@ -91,6 +91,12 @@ const FAULTS = {
     todo: "start again and look: it happened whole or not at all",
   },
   in_use: { status: 409, exit: 78, retry: false, todo: "stop the other process, or choose another home" },
+  port_taken: {
+    status: 409,
+    exit: 78,
+    retry: false,
+    todo: "set SESSIOND_PORT, or gateway.port in the config, to another (0: any)",
+  },
   unreadable_home: {
     status: 500,
     exit: 78,

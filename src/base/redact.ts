@@ -7,6 +7,11 @@ import type { Secret } from "./secret.ts";
 /** Secrets shorter than this are not looked for: "1" or "en", sent along as a header, would be found everywhere. */
 const SECRET_CHARS_MIN = 6;
 
+const NAMES =
+  "(?:api[_-]?key|access[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)";
+const QUOTE = String.raw`\\{0,3}["']`;
+const VALUE = String.raw`[^\s"',;\\]{6,200}`;
+
 const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
   [
     /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -22,9 +27,18 @@ const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
   [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+/g, "[redacted: token]"],
   [/\b(bearer|basic) [A-Za-z0-9._~+/=-]{16,}/gi, "$1 [redacted]"],
   [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{1,200}:)[^\s@/]{1,200}@/gi, "$1[redacted]@"],
-  // By the name it is given, in a shell, in a file, or in JSON inside of JSON.
+  // By the name it is given, in a shell, in a file, or in JSON inside of JSON, also as the first of a list.
   [
-    /(?<![A-Za-z])((?:api[_-]?key|access[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)\\{0,3}["']?\s{0,4}[:=]\s{0,4}\\{0,3}["']?)[^\s"',;\\]{6,200}/gi,
+    new RegExp(`(?<![A-Za-z])(${NAMES}${QUOTE}?\\s{0,4}[:=]\\s{0,4}(?:\\[\\s{0,4})?${QUOTE}?)${VALUE}`, "gi"),
+    "$1[redacted]",
+  ],
+  // The same in two fields: {"name":"API_KEY","value":"…"}.
+  [
+    new RegExp(
+      `(\\b(?:name|key)${QUOTE}?\\s{0,4}:\\s{0,4}${QUOTE}(?:[A-Za-z0-9_-]{0,60}[_-])?${NAMES}${QUOTE}\\s{0,4},\\s{0,4}` +
+        `${QUOTE}?value${QUOTE}?\\s{0,4}:\\s{0,4}${QUOTE})${VALUE}`,
+      "gi",
+    ),
     "$1[redacted]",
   ],
 ];

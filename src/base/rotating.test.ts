@@ -26,8 +26,8 @@ test("a log goes on where the last process stopped", (t) => {
 test("one file only begins anew", (t) => {
   const file = join(scratch(t), "a.jsonl");
   const log = new RotatingFile({ file, fileBytes: 5, files: 1 });
-  for (const line of ["first\n", "second\n"]) log.write(line);
-  assert.equal(readFileSync(file, "utf8"), "second\n");
+  for (const line of ["first\n", "2\n", "3\n", "4\n"]) log.write(line);
+  assert.equal(readFileSync(file, "utf8"), "2\n3\n4\n", "once it is full, and not again at each line");
 });
 
 test("what is logged as a secret is not in the file", (t) => {

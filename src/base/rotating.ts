@@ -3,9 +3,10 @@
 // Written at once, like standard error: the last lines before a crash are the ones that somebody wants. A disk that is
 // full, or a folder that is gone, must not stop the daemon over its log: such lines go to standard error.
 
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, renameSync, truncateSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
+import { makeDirectory } from "./directory.ts";
 
 export interface Rotation {
   readonly file: string;
@@ -20,7 +21,7 @@ export class RotatingFile implements DestinationStream {
 
   constructor(rotation: Rotation) {
     this.#rotation = rotation;
-    mkdirSync(dirname(rotation.file), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(rotation.file));
     this.#open();
   }
 
@@ -29,7 +30,7 @@ export class RotatingFile implements DestinationStream {
       if (this.#handle === null || this.#bytes >= this.#rotation.fileBytes) this.#turn();
       if (this.#handle !== null) this.#bytes += writeSync(this.#handle, line);
     } catch (error) {
-      writeSync(2, `${line.trimEnd()} (not in the log file: ${(error as Error).message})\n`);
+      complain(`${line.trimEnd()} (not in the log file: ${(error as Error).message})\n`);
     }
   }
 
@@ -50,8 +51,15 @@ export class RotatingFile implements DestinationStream {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error; // There are not so many yet.
       }
     }
+    if (isFull && files === 1) truncateSync(file); // There is none to keep: it begins anew.
     this.#open();
-    // With one file only there is none to keep: it begins anew.
-    if (isFull && files === 1) this.#handle = openSync(file, "w", 0o600);
+  }
+}
+
+function complain(text: string): void {
+  try {
+    writeSync(2, text);
+  } catch {
+    // Nobody reads standard error either. Whoever logs must not fail of it.
   }
 }

@@ -1,7 +1,7 @@
 // What every door is made of: calls of the table and its streams, for a person; and the agents' own tools.
 
 import type { z } from "zod";
-import { Fault } from "../base/fault.ts";
+import { Fault, type FaultCode } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { CALLED_OFF } from "../base/waiting.ts";
 import type { Change, Receipt } from "../store/store.ts";
@@ -82,16 +82,23 @@ export class Door {
     return await row.run(this.#parts.system, this.#parts.bus, given as never, signal);
   }
 
-  /** What a call saw may be old by now: somebody else has opened what it opens. Then it looks once more. */
+  /**
+   * What a call saw may be old by now: somebody else has opened what it opens, or removed or ended what it writes to. Then it
+   * looks once more.
+   */
   async #committed(changes: readonly Change[], isFirst: boolean): Promise<Receipt | "look again"> {
     try {
-      return await this.#parts.commit(changes);
+      const receipt = await this.#parts.commit(changes);
+      for (const change of changes) if (change.do === "delete") this.#parts.bus.deleted(change.key);
+      return receipt;
     } catch (error) {
-      if (isFirst && error instanceof Fault && error.code === "exists") return "look again";
+      if (isFirst && error instanceof Fault && OVERTAKEN.has(error.code)) return "look again";
       throw error;
     }
   }
 }
+
+const OVERTAKEN: ReadonlySet<FaultCode> = new Set(["exists", "not_found", "ended"]);
 
 function mustReach(name: string, needed: Scope, { principal, scope }: Person): void {
   if (!isWithin(needed, scope))

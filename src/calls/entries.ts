@@ -78,20 +78,30 @@ export async function entries(
   });
 }
 
-/** The same without secrets, however deep they are. Names are texts too: a map may have anything as its keys. */
-function clean(value: unknown): unknown {
-  if (typeof value === "string") return redacted(value);
-  if (Array.isArray(value)) return value.map(clean);
+/**
+ * The same without secrets, however deep they are. Names are texts too: a map may have anything as its keys. What is a secret
+ * by the name that it has ({ password: "…" }) is known only together with the name: `under` is the name it stands under.
+ */
+function clean(value: unknown, under: string | null = null): unknown {
+  if (typeof value === "string") return under === null ? redacted(value) : cleanUnder(under, value);
+  if (Array.isArray(value)) return value.map((each) => clean(each, under));
   if (typeof value !== "object" || value === null) return value;
+  const pair = pairIn(value);
   return Object.fromEntries(
     Object.entries(value).map(([name, part]) => [
       redacted(name),
-      typeof part === "string" ? cleanUnder(name, part) : clean(part),
+      clean(part, pair !== null && name === pair.holder ? pair.name : name),
     ]),
   );
 }
 
-/** What is a secret by the name that it has ({ password: "…" }) is known only together with the name. */
+/** A variable or a header as many write it down: { name: "API_KEY", value: "…" }. Null: it is none. */
+function pairIn(value: object): { readonly name: string; readonly holder: string } | null {
+  const { name, key } = value as { readonly name?: unknown; readonly key?: unknown };
+  const named = typeof name === "string" ? name : key;
+  return typeof named === "string" && "value" in value ? { name: named, holder: "value" } : null;
+}
+
 function cleanUnder(name: string, text: string): string {
   const before = `${name}: `;
   const both = redacted(before + text);

@@ -18,8 +18,9 @@ export const removed = z.strictObject({
 });
 
 /**
- * With everything below it, in one commit. Each delete expects what was seen here: whoever writes to one of them in between
- * makes the store refuse all of it, so nothing is lost that nobody had looked at.
+ * With everything below it, in one commit, the lowest first. Each delete expects what was seen here: whoever writes to one of
+ * them in between, or spawns below one, makes the store refuse all of it. So nothing is lost that nobody had looked at, and
+ * no child is left below a parent that is gone.
  */
 export async function remove(
   system: System,

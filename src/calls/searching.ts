@@ -2,7 +2,10 @@
 
 import { z } from "zod";
 import { redacted } from "../base/redact.ts";
+import { SEARCH_WAIT_MS } from "../limits.ts";
 import { parseKey } from "../routing/key.ts";
+import { groupsBetween } from "../store/cursor.ts";
+import type { Hits, SearchQuery } from "../store/store.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { reached } from "./reach.ts";
 import { limit } from "./schemas.ts";
@@ -34,22 +37,41 @@ export const found = z.strictObject({
     .describe("Newest first within a session; of several, mostly."),
   behind: z
     .int()
-    .describe("Groups of commits that search has not seen yet. 0: what you see is all there is."),
+    .describe(
+      "Groups of commits that search has not seen yet; those before the question are waited for, a moment. 0: what you see is all there is.",
+    ),
 });
 
 export async function search(
   system: System,
   caller: Caller,
   { text, agent, sessionKey: named, limit: most = 20 }: z.output<typeof searchInput>,
+  signal: AbortSignal,
 ): Promise<Done<z.input<typeof found>>> {
   const within = named === undefined ? {} : { key: (await reached(system, caller, parseKey(named))).key };
   const of = agent === undefined ? {} : { agent };
-  const { hits, behind } = await system.store.search({ text, limit: most, ...of, ...within });
+  const { hits, behind } = await seen(system, { text, limit: most, ...of, ...within }, signal);
   return just({
     hits: hits.map(({ key, seq, snippet }) => ({ sessionKey: key, seq, snippet: shownSnippet(snippet) })),
     behind,
   });
 }
+
+/** When search has seen all that was committed before the question; if that takes too long, what it has seen. */
+async function seen({ store, world }: System, query: SearchQuery, signal: AbortSignal): Promise<Hits> {
+  const { cursor: asked } = await store.changesSince(null);
+  let now = asked;
+  const untilMs = world.nowMs() + SEARCH_WAIT_MS;
+  for (let pauseMs = PAUSE_MS; ; pauseMs *= 2) {
+    const found = await store.search(query);
+    if (found.behind <= groupsBetween(asked, now) || world.nowMs() + pauseMs > untilMs) return found;
+    await world.sleep(pauseMs, signal);
+    ({ cursor: now } = await store.changesSince(null)); // Before the next look: what it is behind may be newer than that.
+  }
+}
+
+/** Before the second look; before each one after it twice as long. */
+const PAUSE_MS = 20;
 
 /**
  * A snippet is cut between words, and a key has several: the rest of one does not look like a key any more. So at a cut the

@@ -23,6 +23,9 @@ import type { receiveInput, sendInput, sent } from "./schemas.ts";
 
 type Sent = z.input<typeof sent>;
 
+/** What a message may bring along. */
+type Brought = Extract<Change, { readonly do: "open" | "revive" | "set" }>;
+
 /** What sending comes to, and the letter's id: whoever waits for the answer has to know it before it is committed. */
 type Sending = Done<Sent> & { readonly id: string };
 
@@ -143,6 +146,7 @@ async function posting(
 ): Promise<Sending> {
   const session = system.lanes.worker(key)?.session ?? (await system.store.session(key));
   const opened = session === null ? [await opening(system, key)] : revived(session);
+  const set = model === undefined ? [] : await modelSet(system, key, model);
   // Read before it was posted, so whoever follows from here sees the message itself.
   const seq = session?.transcript.lastSeq;
   const output = async (receipt: Receipt | null): Promise<Sent> => {
@@ -155,7 +159,8 @@ async function posting(
       seq: seq ?? receipt?.seqs[key] ?? 0,
     };
   };
-  const changes = [...opened, ...(model === undefined ? [] : await modelSet(system, key, model))];
+  // Of a message that was sent before nothing happens: neither the message, nor what it brings along.
+  const changes = [...opened, ...set].map((change): Change => ({ ...change, with: letter.id }));
   return { id: letter.id, changes: [...changes, { do: "post", to: [key], letter }], output };
 }
 
@@ -167,7 +172,7 @@ async function modelSet(
   { catalog, config, store }: System,
   key: SessionKey,
   model: string,
-): Promise<readonly Change[]> {
+): Promise<readonly Brought[]> {
   const { id } = catalog.find(model);
   const settings = (await store.session(key))?.settings;
   const now = settings?.model ?? config.agents.get(describeKey(key).agent)?.model ?? "";
@@ -175,7 +180,7 @@ async function modelSet(
 }
 
 /** Who was killed, or is about to be, and is written to again goes on where it was. What runs once does not. */
-function revived({ key, kind, state, signal }: Session): readonly Change[] {
+function revived({ key, kind, state, signal }: Session): readonly Brought[] {
   const mayEnd = state.kind === "ended" || signal === "kill";
   return mayEnd && OPENED_BY_MESSAGE.has(kind) ? [{ do: "revive", key }] : [];
 }
@@ -198,7 +203,7 @@ async function firstReceipt(system: System, to: SessionKey, id: string): Promise
 }
 
 /** A session as a message opens it, if it is not there yet. */
-export async function opening(system: System, key: SessionKey): Promise<Change> {
+export async function opening(system: System, key: SessionKey): Promise<Brought> {
   const base = chatOf(key);
   const { kind, agent } = describeKey(key);
   if (!OPENED_BY_MESSAGE.has(kind))

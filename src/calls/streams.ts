@@ -1,7 +1,8 @@
 // The table of streams: everything that can be followed. Doors are made from it as they are from the table of calls.
 //
 // Whoever follows gets, with everything that can be gone on from, a word to come back with: `resume`. Who was cut off, or
-// has lost its connection, says it as `from`, misses nothing and hears nothing twice.
+// has lost its connection, says it as `from` and misses nothing. Nothing that has such a word is told twice; a row without
+// one, as `watch` has them, may be.
 
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
@@ -43,6 +44,9 @@ function stream<In extends z.ZodType, Out extends z.ZodType>(of: Stream<In, Out>
   return of;
 }
 
+/** A seq, and of which transcript: one that is opened anew under the same key counts from 1 again. */
+const PLACE = /^\d{1,15}(?:@[\w-]+)?$/;
+
 const followed = z.union([
   z.strictObject({
     type: z.literal("entry"),
@@ -80,15 +84,17 @@ export const streams = {
     input: z.strictObject({
       sessionKey: sessionKey.optional().describe("The key of a session; without it, main."),
       from: z
-        .int()
-        .min(0)
+        .union([z.int().min(0), z.string().regex(PLACE)])
         .optional()
-        .describe("The last entry you have: 0 for all of them. Without it, what happens from now on."),
+        .describe(
+          "The last entry you have: 0 for all of them; or the word to come back with. Without it, what happens from now on.",
+        ),
     }),
     output: followed,
     run: async (system, bus, { sessionKey: of, from }, signal) => {
       const key = of === undefined ? mainKey(DEFAULT_AGENT) : parseKey(of);
-      return withResume(await follow(system, bus, { key, from: from ?? null }, signal));
+      const place = await placeOf(system, key, from ?? null);
+      return withResume(followFrom(system, bus, place, signal), place.transcript);
     },
   }),
   watch: stream({
@@ -100,8 +106,9 @@ export const streams = {
     }),
     output: watched,
     run: async (system, _bus, { from = null }, signal) => {
-      const { cursor } = from === null ? await system.store.changesSince(null) : { cursor: from };
-      return watch(system, cursor, signal);
+      // Asked here, so that who comes with a cursor that is none, or too old, hears it before anything else.
+      const { cursor } = await system.store.changesSince(from);
+      return watch(system, from ?? cursor, signal);
     },
   }),
   chat: stream({
@@ -126,21 +133,47 @@ export async function follow(
   { key, from }: { readonly key: SessionKey; readonly from: number | null },
   signal: AbortSignal,
 ): Promise<AsyncGenerator<Event, void>> {
+  return followFrom(system, bus, await placeOf(system, key, from), signal);
+}
+
+interface FollowedFrom {
+  readonly key: SessionKey;
+  readonly transcript: string;
+  readonly seq: number;
+}
+
+async function placeOf(system: System, key: SessionKey, from: number | string | null): Promise<FollowedFrom> {
   const { id, lastSeq } = (await reached(system, ANYBODY, key)).transcript;
-  if (from !== null && !(Number.isSafeInteger(from) && from >= 0 && from <= lastSeq))
+  const [seq, transcript = id] = String(from ?? lastSeq).split("@");
+  if (transcript !== id)
+    throw new Fault("bad_input", `from: ${key} was removed and opened anew since; follow it from 0`);
+  const at = Number(seq);
+  if (!(Number.isSafeInteger(at) && at >= 0 && at <= lastSeq))
     throw new Fault("bad_input", `from: ${key} has entries up to ${lastSeq}, so follow from 0 to ${lastSeq}`);
-  const readSince = (seq: number) => system.store.entries(id, { since: seq });
-  return following(bus, { key, readSince }, from ?? lastSeq, signal);
+  return { key, transcript, seq: at };
+}
+
+function followFrom(
+  { store }: System,
+  bus: Bus,
+  { key, transcript, seq: from }: FollowedFrom,
+  signal: AbortSignal,
+): AsyncGenerator<Event, void> {
+  const readSince = (seq: number) => store.entries(transcript, { since: seq });
+  return following(bus, { key, readSince }, from, signal);
 }
 
 /** People may see every session; which scope they need is looked at before. */
 const ANYBODY: Person = { kind: "person", principal: "", scope: "read" };
 
-async function* withResume(events: AsyncIterable<Event>): AsyncGenerator<Streamed<z.input<typeof followed>>> {
+async function* withResume(
+  events: AsyncIterable<Event>,
+  transcript: string,
+): AsyncGenerator<Streamed<z.input<typeof followed>>> {
   for await (const event of events)
     yield {
       event: event as z.input<typeof followed>,
-      resume: event.type === "entry" ? String(event.seq) : null,
+      resume: event.type === "entry" ? `${event.seq}@${transcript}` : null,
     };
 }
 

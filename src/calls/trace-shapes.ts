@@ -62,7 +62,7 @@ export const trace = z.strictObject({
       .number()
       .nullable()
       .describe("From its start to its end; null: it has not ended, or that was left out."),
-    modelMs: z.number().describe("Of all steps together."),
+    modelMs: z.number().describe("Of all steps together, with their waits for a slot."),
     usage: z.strictObject(tokens),
     cost: z.number(),
   }),

@@ -15,7 +15,7 @@ import { WEBHOOK_WORDS_BYTES_MAX } from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import { Refused } from "../mail/outbox.ts";
 import type { Channel } from "./channel.ts";
-import { ID_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "./signature.ts";
+import { answerSignatureOf, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER } from "./signature.ts";
 
 /** Of 4xx these say: not now. */
 const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -45,7 +45,7 @@ async function post(
       "content-type": "application/json",
       [ID_HEADER]: outgoing.id,
       [TIMESTAMP_HEADER]: timestamp,
-      [SIGNATURE_HEADER]: signatureOf(receiver.secret.reveal(), timestamp, body),
+      [SIGNATURE_HEADER]: answerSignatureOf(receiver.secret.reveal(), timestamp, body),
     },
     redirect: "manual",
     signal,
@@ -86,9 +86,28 @@ async function drop(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {}); // It broke off by itself.
 }
 
+/** Shorter pieces of a path are words, as in /services/answers. What is given away by a longer word is missed by nobody. */
+const SEGMENT_CHARS_MIN = 9;
+
+/** Many services have the key in the path, and repeat the path in what they say. */
+function secretsOf({ pathname, search, searchParams }: URL): readonly Secret[] {
+  const segments = pathname.split("/").filter(({ length }) => length >= SEGMENT_CHARS_MIN);
+  const texts = [...searchParams.values(), ...segments, pathname, `${pathname}${search}`];
+  return [...new Set(texts.flatMap((text) => [text, decoded(text)]))].map((text) => new Secret(text));
+}
+
+/** As it is when it holds a "%" that stands for nothing. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** The beginning of what the receiver says, for whoever looks at the outbox. Our secrets may be repeated in it. */
 async function wordsOf(response: Response, { secret, url }: Receiver): Promise<string> {
-  const secrets = [secret, ...[...url.searchParams.values()].map((value) => new Secret(value))];
+  const secrets = [secret, ...secretsOf(url)];
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   let isWhole = false;

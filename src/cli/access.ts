@@ -1,6 +1,6 @@
 // Who may call, and whom the daemon can ask: token, models.
 
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
 import { textOf, type Command, type Invocation } from "./command.ts";
@@ -60,7 +60,14 @@ async function create({ client: find, options, screen, signal }: Invocation, nam
   const path = textOf(options, "output");
   // Made before there is a token that nobody could read: a path that cannot be written to is found now.
   if (path !== undefined) await written(path, "");
-  const { token: text, ...made } = await (await find()).call("createToken", { name, scope }, signal);
+  const { token: text, ...made } = await (
+    await find()
+  )
+    .call("createToken", { name, scope }, signal)
+    .catch(async (error: unknown) => {
+      if (path !== undefined) await rm(path, { force: true });
+      throw asHere(error, name);
+    });
   if (path !== undefined) await writeFile(path, `${text}\n`, { mode: TOKEN_MODE });
   if (screen.json) json(screen, path === undefined ? { ...made, token: text } : { ...made, file: path });
   else if (path !== undefined) screen.out(`${name} (${scope}) is in ${path}\n`);
@@ -69,6 +76,13 @@ async function create({ client: find, options, screen, signal }: Invocation, nam
     screen.out(`${text}\n`);
   }
   return 0;
+}
+
+/** What to do, in the words of this door. */
+function asHere(error: unknown, name: string): unknown {
+  if (!(error instanceof Fault) || error.code !== "exists") return error;
+  const words = `there is a token ${JSON.stringify(name)} already; revoke it first (\`sessiond token revoke ${name}\`), or choose another name.`;
+  return new Fault("exists", words, { cause: error });
 }
 
 /** A file that is there is not written over: it may hold another token. */

@@ -3,7 +3,7 @@
 import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
 import type { Output } from "../calls/door.ts";
-import type { Client } from "./client.ts";
+import { passes, type Client } from "./client.ts";
 import { textOf, type Invocation, type Option, type Options } from "./command.ts";
 import { clean, dim, json, type Screen } from "./output.ts";
 
@@ -53,6 +53,9 @@ export function secondsIn<Otherwise>(
   return seconds;
 }
 
+/** Its time is up while nobody can be asked: it may have been answered, or be yet. */
+const UNANSWERED = { outcome: "unanswered", text: "", seq: null } as const;
+
 /** The message, where it went. */
 interface Message {
   readonly sessionKey: string;
@@ -74,18 +77,14 @@ export async function waitFor(
       return await client.call("wait", { ...message, timeoutMs: leftMs }, signal);
     } catch (error) {
       if (signal.aborted) screen.err(goesOn(screen, message));
-      if (signal.aborted || leftMs === 0 || !isAway(error)) throw error;
+      if (signal.aborted || !passes(error)) throw error;
+      if (leftMs === 0) return { ...UNANSWERED, reason: (error as Fault).message };
       if (!isTold)
         screen.err(dim(screen, "(the daemon is away; the message is safe, waiting for it to come back)\n"));
       isTold = true;
-      await world.sleep(AGAIN_MS, signal);
-      await client.lookAgain();
+      await world.sleep(Math.min(AGAIN_MS, leftMs), signal);
     }
   }
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof Fault && (error.code === "unreachable" || error.code === "closed");
 }
 
 function goesOn(screen: Screen, { sessionKey, id }: Message): string {

@@ -18,7 +18,7 @@ export const chat: Command = {
   arguments: [
     {
       ...SESSION,
-      about: "whom to talk with (main, if it is not said); a name that is new opens a session",
+      about: "whom to talk with (main, if it is not said); a whole key that is new opens a session",
       required: false,
     },
   ],
@@ -27,7 +27,7 @@ export const chat: Command = {
   more: [
     "Ctrl-C stops the turn; twice, or when nothing runs, it leaves. Ctrl-D leaves. /help says what else there is.",
     "Without a terminal every line of the input is a message: `echo hello | sessiond chat`; --json writes events.",
-    "Exit code: 0; through a pipe 1 when the last turn was not done.",
+    "Exit code: 0; 75 when something that was typed could not be sent; through a pipe 1 when the last turn was not done.",
   ].join("\n"),
   run,
 };
@@ -41,16 +41,16 @@ async function run({ args, client: find, screen }: Invocation): Promise<number> 
   const isTerminal = screen.isTty && process.stdin.isTTY === true && !screen.json;
   if (!isTerminal) return await piped({ client, world, screen, sessionKey, from, lines: process.stdin });
   const { ChatTerminal } = await import("./live/terminal.ts");
-  await new ChatTerminal({
+  return await new ChatTerminal({
     client,
     world,
     screen,
     sessionKey,
     header: (width) => headerOf(sessionKey, status, world.nowMs(), width),
     from: from === null ? null : Math.max(0, from - BEFORE_ENTRIES),
+    end: from ?? 0,
     keyOf: (text) => keyOf(client, text),
   }).run();
-  return 0;
 }
 
 async function piped(of: Piped): Promise<number> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -23,29 +24,97 @@ async function serving(t: TestContext, answer: Answer): Promise<URL> {
 }
 
 test("streams are where the table of streams says", () => {
-  for (const [name, { http }] of Object.entries(streams))
-    assert.equal(PLACES[name as keyof typeof PLACES], http);
+  for (const [name, place] of Object.entries(PLACES))
+    assert.equal(streams[name as keyof typeof PLACES].http, place);
 });
 
-test("the gateway is where the environment says, or its home, or at the usual port", async (t) => {
+/** As a daemon writes it down. */
+function writtenBy(home: string, url: URL | string, pid: number): void {
+  writeFileSync(join(home, "gateway.json"), JSON.stringify({ url: String(url), pid }));
+}
+
+/** A process id that was somebody's and is nobody's. */
+function deadPid(): number {
+  return spawnSync(process.execPath, ["--version"]).pid;
+}
+
+test("the gateway is where the environment says, or where the home says that it is alive", async (t) => {
   const home = join(scratch(t), "home");
-  assert.deepEqual(await findGateway({}, home), { url: new URL("http://127.0.0.1:7717"), token: null });
-  assert.equal((await findGateway({ SESSIOND_PORT: "9" }, home)).url.port, "9");
-  await assert.rejects(findGateway({ SESSIOND_PORT: "x" }, home), { code: "bad_input" });
+  const none = { code: "unreachable", message: /^no daemon runs on .*home\. Start it with .*sessiond serve/ };
+  await assert.rejects(findGateway({}, home), none);
   await assert.rejects(findGateway({ SESSIOND_URL: "file:///etc/passwd" }, home), { code: "bad_input" });
   mkdirSync(home);
-  writeFileSync(join(home, "gateway.json"), '{"url":"http://127.0.0.1:8"}');
   writeFileSync(join(home, "token"), "abc\n");
-  assert.deepEqual(await findGateway({ SESSIOND_PORT: "9" }, home), {
-    url: new URL("http://127.0.0.1:8"),
-    token: "abc",
-  });
+  writtenBy(home, "http://127.0.0.1:8", process.pid);
+  const alive = { url: new URL("http://127.0.0.1:8"), token: "abc" };
+  assert.deepEqual(await findGateway({ SESSIOND_PORT: "9" }, home), alive);
+  for (const pid of [deadPid(), 0, -1, 1.5]) {
+    writtenBy(home, "http://127.0.0.1:8", pid);
+    await assert.rejects(findGateway({}, home), none, String(pid));
+  }
+  writeFileSync(join(home, "gateway.json"), '{"url":');
+  await assert.rejects(findGateway({}, home), none, "half a file is none");
+  const named = await findGateway({ SESSIOND_URL: "http://127.0.0.1:9" }, home);
+  assert.equal(named.token, "abc", "somebody has said that it is there");
   const away = await findGateway({ SESSIOND_URL: "https://away.example" }, home);
   assert.equal(away.token, null, "the token of a home stays on this machine");
   const given = await findGateway({ SESSIOND_URL: "https://away.example", SESSIOND_TOKEN: "xyz" }, home);
   assert.equal(given.token, "xyz");
-  writeFileSync(join(home, "gateway.json"), '{"url":');
-  assert.equal((await findGateway({}, home)).url.port, "7717", "half a file is none");
+});
+
+test("whoever takes the port of a daemon that has died is not sent its token (C1)", async (t) => {
+  const asked: string[] = [];
+  const url = await serving(t, (request, response) => {
+    asked.push(String(request.headers.authorization));
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: {} }));
+  });
+  const home = scratch(t);
+  writeFileSync(join(home, "token"), "abc\n");
+  writtenBy(home, url, process.pid);
+  const find = () => findGateway({}, home);
+  const client = new Client(await find(), find);
+  await client.call("status", {});
+  writtenBy(home, url, deadPid());
+  await assert.rejects(client.call("status", {}), { code: "unreachable", message: /^no daemon runs on/ });
+  assert.deepEqual(asked, ["Bearer abc"]);
+});
+
+test("a gateway that was restarted is found at its new address, also by a stream", async (t) => {
+  const answer =
+    (seq: number): Answer =>
+    (request, response) => {
+      if (request.url === "/rpc") return void response.end(`{"result":{"entries":${seq}}}`);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(`event: entry\nid: ${seq}\ndata: {"type":"entry","seq":${seq}}\n\n`);
+    };
+  const places = [await serving(t, answer(1)), await serving(t, answer(2))];
+  let at = 0;
+  const find = async () => ({ url: places[at] as URL, token: "t" });
+  const client = new Client(await find(), find);
+  const over = new AbortController();
+  const seqs: unknown[] = [];
+  const how = { signal: over.signal, reconnect: true };
+  for await (const { event } of client.stream("follow", { sessionKey: "agent:main:main", from: 0 }, how)) {
+    if (event.type === "entry") seqs.push(event.seq);
+    at = 1;
+    if (seqs.length === 2) over.abort();
+  }
+  assert.deepEqual(seqs, [1, 2]);
+  assert.equal((await client.call("status", {})).entries, 2);
+});
+
+test("an answer that is no JSON-RPC is told apart from a daemon's", async (t) => {
+  let answer = "";
+  const url = await serving(t, (_request, response) => response.end(answer));
+  const client = new Client({ url, token: "t" });
+  for (answer of ["", "hello", "{}", "[]", "null", "7", '{"error":null}', '{"error":"no"}'])
+    await assert.rejects(
+      client.call("status", {}),
+      { code: "unreachable", message: /is no sessiond/ },
+      answer,
+    );
+  for (answer of ['{"error":{}}', '{"error":[]}', '{"error":{"data":null}}'])
+    await assert.rejects(client.call("status", {}), { code: "bug" }, answer);
 });
 
 test("a refusal comes back as the Fault that it was, by either door", async (t) => {

@@ -6,8 +6,9 @@
 //   Does not:  know what calls take and give (types only), or say anything to a person.
 //
 // Invariants
-//   C1. The token goes to the gateway that it is for and nowhere else: redirections are errors, and the token of a home is
-//       not sent to another machine.
+//   C1. The token goes to the gateway that it is for and nowhere else: redirections are errors, the token of a home is not
+//       sent to another machine, and on this one only to an address that somebody named, or to a daemon of this home that is
+//       alive: whoever else has taken the port since gets nothing. So it is looked for before every request.
 //   C2. A stream that reconnects goes on after the last event that could be gone on from: nothing is missed.
 
 import { readFile } from "node:fs/promises";
@@ -16,7 +17,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { z } from "zod";
-import { Fault, isFaultCode } from "../base/fault.ts";
+import { Fault, isFaultCode, type FaultCode } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
 import type { Input, Output, StreamInput } from "../calls/door.ts";
 import type { StreamName, Streams } from "../calls/streams.ts";
@@ -39,18 +40,34 @@ export interface Reconnected {
   readonly afterMs: number;
 }
 
+/** Streams that a command line follows: pages follow chats. */
+type Followed = Exclude<StreamName, "chat">;
+
 /** Where streams are. The table of streams says the same, and a test compares: it is not loaded for a command. */
-export const PLACES: Readonly<Record<StreamName, string>> = {
+export const PLACES: Readonly<Record<Followed, string>> = {
   follow: "GET /sessions/:sessionKey/events",
   watch: "GET /events",
-  chat: "GET /chats/:peer/events",
 };
 
-const PORT = "7717";
 const MAIN = "agent:main:main";
 
 /** How long a stream that has lost its gateway waits before it tries again. */
 const RECONNECT_MS = 500;
+
+/** What passes by itself: the gateway restarts, was not listened to for too long, or has too much to do for the moment. */
+const PASSING: ReadonlySet<FaultCode> = new Set([
+  "unreachable",
+  "closed",
+  "too_slow",
+  "overloaded",
+  "rate_limited",
+  "mailbox_full",
+]);
+
+/** Whether the same may be tried again after a while. */
+export function passes(error: unknown): boolean {
+  return error instanceof Fault && PASSING.has(error.code);
+}
 
 // ── Finding it ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -58,18 +75,13 @@ export function homeOf(env: Env, home?: string): string {
   return home ?? env["SESSIOND_HOME"] ?? join(homedir(), ".sessiond");
 }
 
-/** What is typed or in the environment first; then what a running gateway wrote into its home; then the usual port. */
+/** What is typed or in the environment; else what a daemon wrote into its home. Fault unreachable: none runs there (C1). */
 export async function findGateway(env: Env, home?: string): Promise<Where> {
   const at = homeOf(env, home);
-  const url = urlOf(env["SESSIOND_URL"] ?? (await written(at)) ?? localUrl(env["SESSIOND_PORT"] ?? PORT));
-  const isOurs = env["SESSIOND_URL"] === undefined || isLoopback(url); // C1
-  return { url, token: env["SESSIOND_TOKEN"] ?? (isOurs ? await tokenIn(join(at, "token")) : null) };
-}
-
-function localUrl(port: string): string {
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
-    throw new Fault("bad_input", `SESSIOND_PORT is ${JSON.stringify(port)}: a port is a number up to 65535`);
-  return `http://127.0.0.1:${port}`;
+  const named = env["SESSIOND_URL"];
+  const url = urlOf(named ?? (await written(at)));
+  const mayHave = named === undefined || isLoopback(url);
+  return { url, token: env["SESSIOND_TOKEN"] ?? (mayHave ? await tokenIn(join(at, "token")) : null) };
 }
 
 function urlOf(text: string): URL {
@@ -82,15 +94,32 @@ function isLoopback({ hostname }: URL): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
-/** What a gateway wrote down when it started; null: none runs there, or none has yet. */
-async function written(home: string): Promise<string | null> {
-  const text = await contentOf(join(home, "gateway.json"));
-  if (text === null) return null;
+/** What a daemon wrote down when it started, if it is alive and this user's. */
+async function written(home: string): Promise<string> {
+  const { url, pid } = recordIn(await contentOf(join(home, "gateway.json")));
+  if (typeof url === "string" && typeof pid === "number" && isOurs(pid)) return url;
+  throw new Fault(
+    "unreachable",
+    `no daemon runs on ${home}. Start it with \`npm start\` or \`sessiond serve\`.`,
+  );
+}
+
+/** Nothing of it: being written, or cut off by a crash. */
+function recordIn(text: string | null): { readonly url?: unknown; readonly pid?: unknown } {
   try {
-    const { url } = JSON.parse(text) as { readonly url?: unknown };
-    return typeof url === "string" ? url : null;
+    return { ...(JSON.parse(text ?? "{}") as object) };
   } catch {
-    return null; // Being written, or cut off by a crash: then none runs there.
+    return {};
+  }
+}
+
+/** Whether a process lives that this user could end: another's is not the one that wrote into this home. */
+function isOurs(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid < 1) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 
@@ -124,19 +153,15 @@ export class Client {
   readonly #find: () => Promise<Where>;
   #where: Where;
 
-  /** `find`: where it is now. A gateway that was restarted may listen at another port. */
+  /** `find`: where it is now, asked before each request. A gateway that was restarted may listen at another port. */
   constructor(where: Where, find: () => Promise<Where> = async () => where) {
     this.#where = where;
     this.#find = find;
   }
 
+  /** Where it was when it was last looked for. */
   get where(): Where {
     return this.#where;
-  }
-
-  /** To be asked before a gateway that was gone is tried again. */
-  async lookAgain(): Promise<void> {
-    this.#where = await this.#find();
   }
 
   async call<Name extends CallName>(
@@ -147,12 +172,13 @@ export class Client {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: input });
     const response = await this.#request({ method: "POST", path: "/rpc", body, signal });
     const answer = await this.#document(response);
-    if (answer["error"] !== undefined) throw faultIn(answer["error"]);
+    if (typeof answer["error"] === "object" && answer["error"] !== null) throw faultIn(answer["error"]);
+    if (answer["result"] === undefined) throw this.#odd(response);
     return answer["result"] as Output<Name>;
   }
 
   /** Ends when the signal is aborted. Whatever else ends it is a Fault, unless it may reconnect. */
-  async *stream<Name extends StreamName>(
+  async *stream<Name extends Followed>(
     name: Name,
     input: StreamInput<Name>,
     { signal, reconnect = false }: { readonly signal: AbortSignal; readonly reconnect?: boolean },
@@ -180,10 +206,9 @@ export class Client {
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (!(reconnect && error instanceof Fault && COMES_BACK.has(error.code))) throw error;
+        if (!reconnect || !passes(error)) throw error;
         lostAtMs ??= this.#world.nowMs();
         await this.#world.sleep(RECONNECT_MS, signal).catch(() => {}); // it ends with the signal
-        await this.lookAgain();
       }
     }
   }
@@ -199,13 +224,13 @@ export class Client {
     const response = await this.#request({ method: "GET", path: path + query, body: null, signal });
     if (response.statusCode !== 200) {
       const { error } = await this.#document(response);
-      throw error === undefined ? this.#odd(response) : faultIn(error);
+      throw typeof error === "object" && error !== null ? faultIn(error) : this.#odd(response);
     }
     yield { data: null, id: null };
     try {
       for await (const { type, id, data } of eventsIn(response)) {
         const said = JSON.parse(data) as unknown;
-        if (type === "error") throw faultIn(said);
+        if (type === "error") throw faultIn({ ...(said as object) });
         yield { data: said, id };
       }
     } catch (error) {
@@ -219,7 +244,8 @@ export class Client {
 
   /** No time limit: whoever waits for an answer may wait for an hour. The signal ends it. */
   async #request({ method, path, body, signal }: Request): Promise<IncomingMessage> {
-    const { url, token } = this.where;
+    this.#where = await this.#find(); // C1
+    const { url, token } = this.#where;
     const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = {
@@ -278,12 +304,13 @@ interface Heard {
   readonly id: string | null;
 }
 
-/** Ends of a stream after which it is gone on with: the gateway restarts, or was not listened to for too long. */
-const COMES_BACK: ReadonlySet<string> = new Set(["unreachable", "closed", "too_slow", "overloaded"]);
-
 /** As JSON-RPC has it (the code in `data`), or as HTTP has it. */
-function faultIn(error: unknown): Fault {
-  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: { code?: unknown } };
+function faultIn(error: object): Fault {
+  const { code, message, data } = error as {
+    code?: unknown;
+    message?: unknown;
+    data?: { code?: unknown } | null;
+  };
   const word = data?.code ?? code;
   const words = typeof message === "string" ? message : "the gateway refused, and did not say why";
   return isFaultCode(word)

@@ -3,7 +3,7 @@
 // One word of the command line: what it takes, what it does, and how it ends. Parsing, help and completion are made from
 // these records; a command's own file loads what it needs when it runs, so that every command starts fast.
 
-import type { Client, Env } from "./client.ts";
+import type { Client, Env, Where } from "./client.ts";
 import type { Screen } from "./output.ts";
 
 /** What a word may be completed with. A list is all there is; "session" is asked of the daemon. */
@@ -35,6 +35,8 @@ export interface Invocation {
   readonly options: Options;
   /** The gateway, looked for when it is asked for: some commands need none. */
   readonly client: () => Promise<Client>;
+  /** Where the gateway is now. */
+  readonly find: () => Promise<Where>;
   readonly home: string; // of the daemon: --home, SESSIOND_HOME or ~/.sessiond
   readonly screen: Screen;
   readonly env: Env;

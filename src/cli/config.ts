@@ -1,9 +1,10 @@
 // `config`: shows, checks and changes the configuration. It works on the file; a daemon that runs reads it when it starts.
 
-import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
 import type { ConfigInput } from "../config/schema.ts";
 import { textOf, type Command, type Invocation } from "./command.ts";
@@ -152,7 +153,7 @@ function withValue(input: unknown, [name = "", ...rest]: readonly string[], valu
 /** Whole or not at all; with the rights that the old one had. */
 async function keep(path: string, text: string): Promise<void> {
   const old = await stat(path).catch(() => null);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   const beside = `${path}.new`;
   await writeFile(beside, text, { mode: MODE });
   await chmod(beside, old === null ? MODE : old.mode & 0o777);

@@ -169,19 +169,21 @@ async function model(invocation: Invocation): Promise<Finding> {
 }
 
 async function daemon({ client: find, signal }: Invocation): Promise<Finding> {
-  const client = await find();
   const late = new AbortController();
   const callOff = alarm(new RealWorld(), ANSWER_MS, () => late.abort());
+  let origin = "the daemon";
   try {
+    const client = await find();
+    ({ origin } = client.where.url);
     const { slots } = await client.call("overview", {}, AbortSignal.any([signal, late.signal]));
-    return fine("daemon", `answers at ${client.where.url.origin}, ${slots.total} slots`);
+    return fine("daemon", `answers at ${origin}, ${slots.total} slots`);
   } catch (error) {
     const about = "daemon";
     if (late.signal.aborted)
       return {
         about,
         grade: "wrong",
-        words: `${client.where.url.origin} does not answer`,
+        words: `${origin} does not answer`,
         todo: "look at its log",
       };
     if (!(error instanceof Fault)) throw error;

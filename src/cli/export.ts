@@ -1,12 +1,13 @@
 // `export`: a session as a file: its transcript (JSONL), or a page to read (markdown). Secrets are taken out by the daemon.
 
 import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
 import { once } from "node:events";
 import { Fault } from "../base/fault.ts";
 import type { Output } from "../calls/door.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { many, oneLine, whole } from "./output.ts";
+import { clean, fenced, json, jsonLine, many, oneLine, whole } from "./output.ts";
 
 const FORMATS = ["jsonl", "markdown"] as const;
 const PAGE_ENTRIES = 200;
@@ -32,7 +33,7 @@ async function run(invocation: Invocation): Promise<number> {
   const sessionKey = await keyOf(client, args[0] ?? "", signal);
   const format = textOf(options, "format") ?? "jsonl";
   const path = textOf(options, "output");
-  const sink = path === undefined ? standard(invocation) : await file(path);
+  const sink = path !== undefined ? await file(path) : sinkOf(invocation, format);
   let entries = 0;
   let from: number | null = 1;
   try {
@@ -40,14 +41,16 @@ async function run(invocation: Invocation): Promise<number> {
       const page: Page = await client.call("entries", { sessionKey, from, limit: PAGE_ENTRIES }, signal);
       if (from === 1) await sink.write(format === "jsonl" ? header(page) : title(page));
       for (const entry of page.entries)
-        await sink.write(format === "jsonl" ? `${JSON.stringify(entry)}\n` : asMarkdown(entry));
+        await sink.write(format === "jsonl" ? jsonLine(entry) : clean(asMarkdown(entry)));
       entries += page.entries.length;
       from = page.next;
       if (from !== null && process.stderr.isTTY)
         screen.err(`\r${whole(entries)} of ${whole(page.lastSeq)} entries`);
     }
-  } finally {
     await sink.close();
+  } catch (error) {
+    await sink.discard();
+    throw error;
   }
   if (process.stderr.isTTY && entries > PAGE_ENTRIES) screen.err("\r\u001b[K");
   if (path !== undefined)
@@ -62,6 +65,20 @@ async function run(invocation: Invocation): Promise<number> {
 interface Sink {
   readonly write: (text: string) => Promise<void>;
   readonly close: () => Promise<void>;
+  /** Half an export is none. */
+  readonly discard: () => Promise<void>;
+}
+
+/** A page for machines is one document. */
+function sinkOf(invocation: Invocation, format: string): Sink {
+  const { screen } = invocation;
+  if (!screen.json || format !== "markdown") return standard(invocation);
+  const pieces: string[] = [];
+  return {
+    write: async (text) => void pieces.push(text),
+    close: async () => json(screen, { markdown: pieces.join("") }),
+    discard: async () => {},
+  };
 }
 
 function standard({ screen }: Invocation): Sink {
@@ -69,7 +86,7 @@ function standard({ screen }: Invocation): Sink {
     screen.out(text);
     if (process.stdout.writableNeedDrain) await once(process.stdout, "drain");
   };
-  return { write, close: async () => {} };
+  return { write, close: async () => {}, discard: async () => {} };
 }
 
 /** A file that is there is not written over. */
@@ -78,7 +95,9 @@ async function file(path: string): Promise<Sink> {
   const broken = (error: NodeJS.ErrnoException): Fault =>
     error.code === "EEXIST"
       ? new Fault("exists", `${path} exists; choose another file`, { cause: error })
-      : new Fault("disk_failed", `${path} cannot be written: ${error.message}`, { cause: error });
+      : error.code === "ENOENT"
+        ? new Fault("not_found", `the folder of ${path} is not there; make it first`, { cause: error })
+        : new Fault("disk_failed", `${path} cannot be written: ${error.message}`, { cause: error });
   let trouble: Fault | null = null;
   stream.on("error", (error) => (trouble = broken(error)));
   await once(stream, "open").catch((error: NodeJS.ErrnoException) => {
@@ -93,7 +112,11 @@ async function file(path: string): Promise<Sink> {
     if (trouble === null) await once(stream, "close");
     if (trouble !== null) throw trouble;
   };
-  return { write, close };
+  const discard = async (): Promise<void> => {
+    stream.destroy();
+    await rm(path, { force: true });
+  };
+  return { write, close, discard };
 }
 
 /** The first line of a transcript, as docs/formats/transcript.md has it. */
@@ -154,12 +177,6 @@ function blockOf(block: Block, { role }: Message): string {
     default:
       return ""; // thinking is the model's own
   }
-}
-
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }
 
 function quoted(text: string): string {

@@ -1,6 +1,7 @@
 // Sessions that are made from others, found, and removed: fork, search, rm; and answers on their way: outbox.
 
 import { Fault } from "../base/fault.ts";
+import { unlessAborted } from "../base/waiting.ts";
 import { RealWorld } from "../base/world.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
@@ -66,6 +67,9 @@ export const search: Command = {
   },
 };
 
+/** As Ctrl-C ends any command. */
+const STOPPED_EXIT = 130;
+
 export const rm: Command = {
   name: "rm",
   summary: "remove a session and everything below it for good, transcripts too",
@@ -90,7 +94,8 @@ async function remove(invocation: Invocation): Promise<number> {
         ? ""
         : ` and ${more}${many(children.length, "child", "children")} with all below them`;
     const what = `${named(screen, about)}: ${many(about.entries, "entry", "entries")}${below}`;
-    if (!(await agreed(invocation, what))) return 1;
+    const answer = await agreed(invocation, what);
+    if (answer !== "yes") return answer === "no" ? 1 : STOPPED_EXIT;
   }
   const done = await client.call("remove", { sessionKey }, signal);
   if (screen.json) json(screen, done);
@@ -98,14 +103,19 @@ async function remove(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** Nobody is asked who cannot answer. */
-async function agreed({ screen, signal }: Invocation, what: string): Promise<boolean> {
+/** Nobody is asked who cannot answer. Ctrl-D is no; Ctrl-C stops the command. */
+async function agreed({ screen, signal }: Invocation, what: string): Promise<"yes" | "no" | "stopped"> {
   if (screen.json || !screen.isTty || !process.stdin.isTTY)
     throw new Fault("bad_input", `rm removes for good: say --yes (${what})`);
   const { createInterface } = await import("node:readline/promises");
   const asking = createInterface({ input: process.stdin, output: process.stdout });
+  const { promise: left, resolve: leave } = Promise.withResolvers<"no" | "stopped">();
+  asking.once("SIGINT", () => leave("stopped")).once("close", () => leave("no"));
+  const asked = asking.question(`remove ${what}\nfor good? [y/N] `);
+  const answered = asked.then((text) => (/^y(?:es)?$/i.test(text.trim()) ? "yes" : "no"));
+  answered.catch(() => {}); // It fails when it is left: that is told by who leaves.
   try {
-    return /^y(?:es)?$/i.test((await asking.question(`remove ${what}\nfor good? [y/N] `, { signal })).trim());
+    return await unlessAborted(Promise.race([left, answered]), signal);
   } finally {
     asking.close();
   }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { Fault } from "../base/fault.ts";
 import type { Sessions } from "../calls/library.ts";
 import { open } from "../main.ts";
 import { afterwards, scratch } from "../../test/fixtures/home.ts";
-import { keyOf, spellings } from "./key.ts";
+import { keyOf, spellings, type Lookup } from "./key.ts";
 
 /** Sessions as the daemon has them, without the wire in between. */
 async function sessionsOf(t: TestContext): Promise<Sessions> {
@@ -38,6 +39,39 @@ test("a label is a name too", async (t) => {
   await sessions.send("agent:main:thread:a", "hi");
   await sessions.set("agent:main:thread:a", { label: "the budget" });
   assert.equal(await keyOf(sessions, "the budget"), "agent:main:thread:a");
+});
+
+test("a label wins over nobody's id, and a few letters of an id are none", async (t) => {
+  const sessions = await sessionsOf(t);
+  const { sessionKey: child, id } = await sessions.spawn("say hi");
+  await sessions.wait(child, id);
+  const whole = child.slice("agent:main:subagent:".length);
+  for (const length of [1, 3]) {
+    const few = whole.slice(0, length);
+    for (const text of [few, `sub:${few}`])
+      await assert.rejects(keyOf(sessions, text), { code: "not_found", message: /at least 4 characters/ });
+  }
+  await sessions.send("agent:main:thread:a", "hi");
+  await sessions.set("agent:main:thread:a", { label: whole.slice(0, 4) });
+  await assert.rejects(keyOf(sessions, whole.slice(0, 4)), {
+    code: "bad_input",
+    message: new RegExp(`may be agent:main:thread:a, ${child}`),
+  });
+  assert.equal(await keyOf(sessions, whole.slice(0, 6)), child);
+});
+
+test("among more sessions than are looked through the beginning of an id means nobody", async () => {
+  let pages = 0;
+  const call = async (name: string, { label }: { readonly label?: string }): Promise<unknown> => {
+    if (name === "history") throw new Fault("not_found", "no such");
+    if (label !== undefined) return { sessions: [], next: null };
+    pages += 1;
+    return { sessions: pages === 1 ? [{ sessionKey: "agent:main:subagent:abcd1" }] : [], next: `${pages}` };
+  };
+  await assert.rejects(keyOf({ call } as unknown as Lookup, "abcd"), {
+    code: "bad_input",
+    message: /more than 1,000 sub-agents.*write the whole id/,
+  });
 });
 
 test("what may mean several names them, and what means none names the nearest", async (t) => {

@@ -1,17 +1,20 @@
 // Keys as people type them: short, wherever it is clear what they mean.
 //
 // A home may have a hundred thousand sessions, so a short key is first tried as the few keys that it may stand for; only
-// the beginning of an id is looked for, among the newest of its kind.
+// the beginning of an id is looked for. What was not looked through whole names nobody: kill and rm take short keys too.
 
 import { Fault } from "../base/fault.ts";
 import { instead } from "../base/near.ts";
 import { parseKey } from "../routing/key.ts";
 import { encodePart } from "../routing/part.ts";
 import type { Client } from "./client.ts";
+import { whole } from "./output.ts";
 
 /** Pages of sessions that are looked through for the beginning of an id, and rows of each. */
 const PAGES_MAX = 5;
 const PAGE_ROWS = 200;
+/** Characters of an id that are a beginning: fewer are often a slip, and fit many. */
+const BEGIN_CHARS_MIN = 4;
 /** Candidates that an error names. */
 const NAMED_MAX = 8;
 /** Sessions that a misspelt key is compared with. */
@@ -78,33 +81,44 @@ async function existing(
   return found.flat();
 }
 
-/** Sessions with that label, and sub-agents (or others, if the text says which) whose id begins so. */
+/** Sessions with that label, and sub-agents (or others, if the text says which) whose id begins so: neither goes first. */
 async function alike(
   client: Lookup,
   text: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly string[]> {
   const labelled = await client.call("list", { label: text, limit: NAMED_MAX }, signal);
-  if (labelled.sessions.length > 0) return labelled.sessions.map(({ sessionKey }) => sessionKey);
+  const found = labelled.sessions.map(({ sessionKey }) => sessionKey);
   const [kind, begin] = kindIn(text);
-  if (begin === "") return [];
-  const found: string[] = [];
+  if (begin.length < BEGIN_CHARS_MIN) return found;
   let cursor: string | null = null;
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const at: { cursor?: string } = cursor === null ? {} : { cursor };
     const { sessions, next } = await client.call("list", { kind, limit: PAGE_ROWS, ...at }, signal);
     for (const { sessionKey } of sessions) if (tail(sessionKey).startsWith(begin)) found.push(sessionKey);
-    if (next === null) break;
+    if (next === null) return found;
     cursor = next;
   }
-  return found;
+  throw new Fault(
+    "bad_input",
+    `there are more than ${whole(PAGES_MAX * PAGE_ROWS)} ${NAMES[kind]}, too many to say which one ${JSON.stringify(text)} is; write the whole id`,
+  );
 }
 
 type Kind = "subagent" | "thread" | "cron" | "hook" | "acp";
 
+const NAMES: Readonly<Record<Kind, string>> = {
+  subagent: "sub-agents",
+  thread: "threads",
+  cron: "cron sessions",
+  hook: "hook sessions",
+  acp: "acp sessions",
+};
+
+/** Without a word before it, it may be the beginning of an id as they are made: of hexadecimal digits. */
 function kindIn(text: string): readonly [kind: Kind, begin: string] {
   const [, word = "", begin = ""] = /^(sub|subagent|thread|cron|hook|acp):([^:]*)$/.exec(text) ?? [];
-  if (word === "") return ["subagent", /^[\w-]+$/.test(text) ? text : ""];
+  if (word === "") return ["subagent", /^[\da-f-]+$/.test(text) ? text : ""];
   return [word === "sub" ? "subagent" : (word as Kind), begin];
 }
 
@@ -123,6 +137,10 @@ async function notFound(client: Lookup, text: string, signal: AbortSignal | unde
   const { sessions } = await client.call("list", { limit: NEAR_ROWS }, signal);
   const names = [...new Set(sessions.flatMap(({ sessionKey }) => [tail(sessionKey), sessionKey]))];
   const near = instead(text, names);
-  const hint = near.startsWith("did you mean") ? ` D${near.slice(1)}` : " `sessiond ps` shows what there is.";
+  const isShort = kindIn(text)[1].length < BEGIN_CHARS_MIN && kindIn(text)[1] !== "";
+  const otherwise = isShort
+    ? ` The beginning of an id has at least ${BEGIN_CHARS_MIN} characters.`
+    : " `sessiond ps` shows what there is.";
+  const hint = near.startsWith("did you mean") ? ` D${near.slice(1)}` : otherwise;
   return new Fault("not_found", `there is no session ${JSON.stringify(text)}.${hint}`);
 }

@@ -6,7 +6,7 @@ import type { Entry, Gap } from "../transcript/entry.ts";
 import type { Client } from "./client.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { dim, duration, type Screen } from "./output.ts";
+import { dim, duration, jsonLine, type Screen } from "./output.ts";
 
 /** Entries that are shown when nobody says how many. */
 const SHOWN = 50;
@@ -50,8 +50,8 @@ type Write = (entry: Entry | Gap, missing: number) => string;
 async function writerFor(screen: Screen): Promise<Write> {
   if (screen.json)
     return (entry, missing) => {
-      const gap = missing === 0 ? "" : `${JSON.stringify({ type: "gap", entries: missing })}\n`;
-      return `${gap}${JSON.stringify(entry)}\n`;
+      const gap = missing === 0 ? "" : jsonLine({ type: "gap", entries: missing });
+      return gap + jsonLine(entry);
     };
   const { Transcript } = await import("./live/transcript.ts");
   const transcript = new Transcript({

@@ -6,7 +6,7 @@ import { enableCompileCache } from "node:module";
 import { Fault, type FaultCode } from "../base/fault.ts";
 import type { Command as Record } from "./command.ts";
 import { version } from "./version.ts";
-import { clean, hasColour, type Screen } from "./output.ts";
+import { clean, hasColour, json, type Screen } from "./output.ts";
 
 /** A terminal of usual width, where nobody says. */
 const COLUMNS = 80;
@@ -74,7 +74,7 @@ function failed(error: unknown): number {
   if (error instanceof Ended) return error.exit;
   const fault = error instanceof Fault ? error : bug(error);
   const { code, message, todo, retry, exit } = fault;
-  if (isJson) screen.out(`${JSON.stringify({ ok: false, error: { code, message, todo, retry } })}\n`);
+  if (isJson) json(screen, { ok: false, error: { code, message, todo, retry } });
   else screen.err(`sessiond: ${clean(message)}\n${saysWhatToDo(fault) ? "" : `  ${TODOS[code] ?? todo}\n`}`);
   return exit;
 }

@@ -38,7 +38,7 @@ test("fsck of a sound home says so and exits with 0", async (t) => {
     stderr: "",
   });
   const machines = run("fsck", "--home", home.path, "--json");
-  assert.deepEqual([machines.exit, json(machines)], [0, { ok: true, result: { sessions, findings: [] } }]);
+  assert.deepEqual([machines.exit, json(machines)], [0, { sessions, findings: [] }]);
 });
 
 test("fsck of a damaged home names the place and exits with 1", async (t) => {
@@ -51,15 +51,9 @@ test("fsck of a damaged home names the place and exits with 1", async (t) => {
     /^damage {2}.*state\.sqlite {2}missing, .* run rebuild\n0 sessions: 1 damaged place\n$/,
   );
   const machines = run("fsck", "--home", home.path, "--json");
-  const answer = json(machines) as {
-    ok: boolean;
-    result: { findings: readonly { grade: string; where: string }[] };
-  };
-  assert.deepEqual([machines.exit, answer.ok, answer.result.findings.length], [1, true, 1]);
-  assert.deepEqual(
-    [answer.result.findings[0]?.grade, answer.result.findings[0]?.where],
-    ["damage", home.paths.state],
-  );
+  const answer = json(machines) as { findings: readonly { grade: string; where: string }[] };
+  assert.deepEqual([machines.exit, answer.findings.length], [1, 1]);
+  assert.deepEqual([answer.findings[0]?.grade, answer.findings[0]?.where], ["damage", home.paths.state]);
 });
 
 test("a note is no damage: fsck tells it and exits with 0", async (t) => {
@@ -125,9 +119,7 @@ test("a directory that is no home is refused with 66, and nothing is put into it
 test("rebuild says what it restored and what is lost", async (t) => {
   const home = await filledHome(t);
   const machines = run("rebuild", "--home", home.path, "--json");
-  const { result } = json(machines) as {
-    result: { sessions: number; lost: readonly string[]; keptAs: string };
-  };
+  const result = json(machines) as { sessions: number; lost: readonly string[]; keptAs: string };
   assert.deepEqual([machines.exit, result.sessions, result.lost.length], [0, sessions, 8]);
   assert.ok(existsSync(result.keptAs));
   rmSync(home.paths.state);

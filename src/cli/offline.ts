@@ -3,7 +3,7 @@
 import { Fault, faultFrom } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
 import { textOf, type Command, type Invocation } from "./command.ts";
-import { json } from "./output.ts";
+import { clean, json, many } from "./output.ts";
 
 interface Answer {
   /** One document for machines. */
@@ -82,8 +82,8 @@ function offline({ answer, options = [], ...rest }: Offline): Command {
   const run = async (invocation: Invocation): Promise<number> => {
     const { screen } = invocation;
     const { json: result, lines, exit } = await answer(invocation).catch(ofDisk);
-    if (screen.json) json(screen, { ok: true, result });
-    else screen.out(`${lines.join("\n")}\n`);
+    if (screen.json) json(screen, result);
+    else screen.out(`${lines.map(clean).join("\n")}\n`);
     return exit;
   };
   return { ...rest, arguments: [], options, run };
@@ -93,10 +93,6 @@ function offline({ answer, options = [], ...rest }: Offline): Command {
 async function ofDisk(error: unknown): Promise<never> {
   const { isOfDisk, wordsOf } = await import("../store/local/trouble.ts");
   throw !(error instanceof Fault) && isOfDisk(error) ? faultFrom(wordsOf(error)) : error;
-}
-
-function many(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** Said every thousand, and only to a person. */

@@ -86,6 +86,20 @@ test("figures are short", () => {
   assert.deepEqual([percent(31, 100), percent(1, 0)], ["31%", "–"]);
 });
 
+test("JSON says the same, and nothing in it is obeyed by a terminal", () => {
+  const hostile = { text: "a\u001b[2J\u009b31m\u202e\u2066\u007f\u2028 日本" };
+  const line = output.jsonLine(hostile);
+  assert.deepEqual(JSON.parse(line), hostile);
+  assert.equal(clean(line), line);
+});
+
+test("a fence is longer than any in the text, and the model of a rehearsal has its provider", () => {
+  assert.equal(output.fenced("a\n````\nb"), "`````\na\n````\nb\n`````");
+  assert.equal(output.fenced("buy ``` milk\n"), "```\nbuy ``` milk\n```");
+  assert.equal(output.modelName("rehearsal/default"), "rehearsal/default");
+  assert.equal(output.modelName("openrouter/meta/llama"), "meta/llama");
+});
+
 test("colours are for terminals, unless somebody says otherwise", () => {
   assert.deepEqual([hasColour({}, true), hasColour({}, false)], [true, false]);
   assert.equal(hasColour({ NO_COLOR: "1" }, true), false);

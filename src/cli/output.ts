@@ -39,7 +39,7 @@ export function oneLine(text: string): string {
 
 // ── Widths ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
+export const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
 const WIDE =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 const NARROW = /^[\x20-\x7e]*$/;
@@ -69,9 +69,11 @@ export function cut(text: string, columns: number): string {
   return columns < 1 ? "" : `${kept}…`;
 }
 
-function padded(text: string, columns: number, align: "left" | "right"): string {
-  const room = " ".repeat(Math.max(0, columns - widthOf(text)));
-  return align === "left" ? text + room : room + text;
+/** Exactly so wide: cut, or filled up. `at` says on which side the text stands. */
+export function column(text: string, width: number, at: "left" | "right" = "left"): string {
+  const shown = cut(text, width);
+  const space = " ".repeat(Math.max(0, width - widthOf(shown)));
+  return at === "left" ? shown + space : space + shown;
 }
 
 // ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -91,10 +93,10 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   const widths = columns.map(({ title }, at) =>
     Math.max(widthOf(title), ...cells.map((line) => widthOf(line[at] ?? ""))),
   );
-  const head = columns.map(({ title, align = "left" }, at) => padded(title, widths[at] ?? 0, align));
+  const head = columns.map(({ title, align = "left" }, at) => column(title, widths[at] ?? 0, align));
   const body = cells.map((line, of) =>
     columns.map(({ align = "left", style }, at) => {
-      const text = padded(line[at] ?? "", widths[at] ?? 0, align);
+      const text = column(line[at] ?? "", widths[at] ?? 0, align);
       const row = rows[of];
       return style === undefined || row === undefined ? text : style(text, row);
     }),
@@ -105,6 +107,22 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 /** One line, whose beginning may be indented: trees are drawn with it. */
 function harmless(text: string): string {
   return clean(text).replaceAll(/[\n\t]+/g, " ");
+}
+
+/** Between fences that are longer than any in it. */
+export function fenced(text: string): string {
+  const longest = Math.max(
+    2,
+    ...[...text.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks = ""]) => ticks.length),
+  );
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
+}
+
+/** Without the provider: it is the same for most. But "default" alone says nothing. */
+export function modelName(id: string): string {
+  const name = id.slice(id.indexOf("/") + 1);
+  return name === "default" ? id : name;
 }
 
 // ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -208,14 +226,22 @@ export function stateColour(state: string): Painter {
   }
 }
 
-/** NO_COLOR, however it is set, and TERM=dumb switch colours off; FORCE_COLOR switches them on in a pipe. */
+/** NO_COLOR, unless it is empty, and TERM=dumb switch colours off; FORCE_COLOR switches them on in a pipe. */
 export function hasColour(env: Readonly<Record<string, string | undefined>>, isTty: boolean): boolean {
   if ((env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb") return false;
   const forced = env["FORCE_COLOR"] ?? "";
   return forced === "" ? isTty : forced !== "0";
 }
 
-/** One document for machines, on one line. */
+/** Controls that JSON leaves as they are and a terminal obeys: C1, and marks that turn the direction of writing. */
+const LEFT_BY_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** One document for machines, on one line. It is the same JSON, and harmless to whoever looks at it. */
+export function jsonLine(document: unknown): string {
+  const escaped = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `${JSON.stringify(document).replaceAll(LEFT_BY_JSON, escaped)}\n`;
+}
+
 export function json(screen: Screen, document: unknown): void {
-  screen.out(`${JSON.stringify(document)}\n`);
+  screen.out(jsonLine(document));
 }

@@ -57,7 +57,7 @@ function surroundings({ env, screen, signals }: Typed, command: Command, options
     return typeof value === "string" ? value : undefined;
   });
   let client: Promise<Client> | null = null;
-  const find = async (): Promise<Client> => {
+  const find = async (): Promise<Where> => {
     // What is typed counts more than what the environment says: another home is another daemon.
     const { SESSIOND_URL, SESSIOND_TOKEN, ...rest } = env;
     const token = tokenFile === undefined ? undefined : await tokenFrom(tokenFile);
@@ -68,11 +68,11 @@ function surroundings({ env, screen, signals }: Typed, command: Command, options
       ...(url === undefined ? {} : { SESSIOND_URL: url }),
       ...(token === undefined ? {} : { SESSIOND_TOKEN: token }),
     };
-    const look = (): Promise<Where> => findGateway(given, home);
-    return new Client(await look(), look);
+    return await findGateway(given, home);
   };
   return {
-    client: () => (client ??= find()),
+    client: () => (client ??= find().then((where) => new Client(where, find))),
+    find,
     home: homeOf(env, home),
     screen,
     env,
@@ -152,7 +152,9 @@ function inWords(program: Parser, words: readonly string[], error: CommanderErro
     case "commander.unknownOption": {
       const known = parser.options.flatMap(({ long }) => long ?? []);
       const hint = nearOr(quoted, known, `it has ${known.join(", ")}`);
-      return `${parser.name()} has no option ${quoted}; ${hint}`;
+      const words =
+        parser.registeredArguments.length === 0 ? "" : `; a word that begins with - comes after --`;
+      return `${parser.name()} has no option ${quoted}; ${hint}${words}`;
     }
     case "commander.missingArgument":
       return `${parser.name()} needs ${quoted}. ${usage}`;

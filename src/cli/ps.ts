@@ -14,6 +14,7 @@ import {
   count,
   json,
   many,
+  modelName,
   money,
   oneLine,
   percent,
@@ -227,6 +228,7 @@ export function stateWords(row: Row, since: (iso: string) => number): string {
     case "running":
       return row.step === null ? "running" : `running step ${row.step}`;
     case "waiting":
+      return `waiting${row.since === null ? "" : ` ${age(since(row.since))}`}${forWhom(row.why)}`;
     case "paused":
       return row.since === null ? row.state : `${row.state} ${age(since(row.since))}`;
     case "ended":
@@ -236,17 +238,23 @@ export function stateWords(row: Row, since: (iso: string) => number): string {
   }
 }
 
+/** For how many children, where all of them are named or counted; "": it does not say. */
+function forWhom(why: string | null): string {
+  const [, names, more = "0"] =
+    /^waits for its children(?: since \S+?Z)?: ([^ ,…]+(?:, [^ ,…]+)*)(?: and (\d+) more)?$/.exec(
+      why ?? "",
+    ) ?? [];
+  return names === undefined
+    ? ""
+    : ` for ${many(names.split(", ").length + Number(more), "child", "children")}`;
+}
+
 /** Without what the other columns say. */
 function whyIn({ why, state }: Row): string {
   if (why === null || state === "idle") return "";
   const words = why.replace(/ since \d{4}-[\d:T.-]+Z/, "");
   if (state === "running") return words.replace(/^step \d+ of a turn(?:: )?/, "");
   return state === "ended" ? words.replace(/^ended \(\w+\)(?:: )?/, "") : words;
-}
-
-/** Without the provider: it is the same for most. */
-function modelName(id: string): string {
-  return id.slice(id.indexOf("/") + 1);
 }
 
 /** For a headline. */

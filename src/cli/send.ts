@@ -8,7 +8,7 @@ import type { Input } from "../calls/door.ts";
 import { OUTCOMES_HELP, waitAndTell, WAITING } from "./answer.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { json } from "./output.ts";
+import { fenced, json } from "./output.ts";
 
 const MODES = ["steer", "followup", "collect", "interrupt"] as const;
 
@@ -84,7 +84,7 @@ async function withFiles(
   for (const path of paths) {
     const bytes = await bytesOf(path);
     const mimeType = pictureKind(bytes);
-    if (mimeType === null) texts.push(fenced(basename(path), textIn(path, bytes)));
+    if (mimeType === null) texts.push(`${basename(path)}:\n${fenced(textIn(path, bytes))}`);
     else if (bytes.length > PICTURE_BYTES_MAX)
       throw new Fault(
         "too_large",
@@ -115,11 +115,4 @@ function textIn(path: string, bytes: Buffer): string {
     // Said below, the same as for text with a NUL in it.
   }
   throw new Fault("bad_input", `${path} is neither UTF-8 text nor a picture (png, jpeg, gif, webp)`);
-}
-
-/** Between fences that are longer than any in it. */
-function fenced(name: string, text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/^`{3,}/gm)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${name}:\n${fence}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
 }

@@ -34,7 +34,7 @@ export interface Webhook {
   readonly name: string; //                    of the channel
   readonly secret: Secret;
   readonly url: string | null; //              null: it takes no answers
-  readonly agent: string;
+  readonly agent: string | null; //            null: each message says who is spoken to
 }
 
 export interface LogConfig {

@@ -1,6 +1,7 @@
 // The part of the configuration that is about the daemon: where it listens, whom it lets in, what it logs.
 
 import { z } from "zod";
+import { KEPT_CHANNELS } from "../routing/route.ts";
 import * as defaults from "./defaults.ts";
 import { address, list, name, names, object, oneOf, path, secret, text, whole } from "./shapes.ts";
 
@@ -33,10 +34,13 @@ export const gateway = object({
     .optional(),
 });
 
-/** A channel's name is part of session keys. These two are taken: answers to sessions, and the web chat. */
+/** What goes to sessions, and the web chat. */
+const TAKEN = [...KEPT_CHANNELS.keys(), "web"];
+
+/** A channel's name is part of session keys. */
 const webhookName = text(
-  'a name of a-z, 0-9, "_" and "-", at most 64 characters, not "session" or "web"',
-  /^(?!(?:session|web)$)[a-z0-9][a-z0-9_-]{0,63}$/,
+  `a name of a-z, 0-9, "_" and "-", at most 64 characters, not ${TAKEN.map((each) => `"${each}"`).join(" or ")}`,
+  new RegExp(`^(?!(?:${TAKEN.join("|")})$)[a-z0-9][a-z0-9_-]{0,63}$`),
 );
 
 const webhook = object({
@@ -45,7 +49,9 @@ const webhook = object({
     .describe("Where answers are sent. Without it, they are refused, and seen in the outbox.")
     .optional(),
   agent: name
-    .describe("The agent that is spoken to, unless a message names one; without it, main.")
+    .describe(
+      "The agent that is spoken to, and no other; without it, the one that a message names, else main.",
+    )
     .optional(),
 });
 

@@ -21,7 +21,7 @@ function wordsOf(input: object): string {
   throw new Error("it was taken");
 }
 
-test("a webhook has its secret from the environment, speaks to main unless it says otherwise, and may have no address", () => {
+test("a webhook has its secret from the environment, speaks to whom it is told, and may have no address", () => {
   const { webhooks } = read(
     {
       webhooks: {
@@ -29,11 +29,11 @@ test("a webhook has its secret from the environment, speaks to main unless it sa
         bot: { secret: SECRET, agent: "coder", url: "http://localhost:9/in" },
       },
     },
-    { CRM: SECRET },
+    { CRM: "a secret of the crm's" },
   );
   assert.deepEqual(
     { ...webhooks.get("crm"), secret: webhooks.get("crm")?.secret.reveal() },
-    { name: "crm", secret: SECRET, url: null, agent: "main" },
+    { name: "crm", secret: "a secret of the crm's", url: null, agent: null },
   );
   assert.deepEqual(
     [webhooks.get("bot")?.agent, webhooks.get("bot")?.url],
@@ -49,8 +49,14 @@ test("the secret of a webhook is none of a transcript's, and is not told when it
   assert.ok(!words.includes("too short"));
 });
 
+test("two webhooks have two secrets: what is signed for one is not let in at the other", () => {
+  const [a, b] = [{ secret: SECRET }, { secret: SECRET }];
+  const words = wordsOf({ webhooks: { a, b } });
+  assert.equal(words, "config: webhooks.a and webhooks.b have the same secret; give each its own");
+});
+
 test("a webhook takes no name that means something else", () => {
-  for (const name of ["session", "web", "Crm", "a b", ""])
+  for (const name of ["session", "report", "web", "Crm", "a b", ""])
     assert.match(wordsOf({ webhooks: { [name]: { secret: SECRET } } }), /is not a name of a-z/, name);
 });
 

@@ -4,7 +4,6 @@
 import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import { Secret } from "../base/secret.ts";
-import { DEFAULT_AGENT } from "../routing/key.ts";
 import type { Api, Config, McpServer, ModelFacts, Prices, Provider, Webhook } from "./config.ts";
 import { WEBHOOK_SECRET_CHARS_MIN } from "./defaults.ts";
 import type { From } from "./load.ts";
@@ -107,10 +106,25 @@ export function webhooksOf(
       name,
       secret: longEnough(secretOf(secret, env, `webhooks.${name}.secret`), name),
       url: url ?? null,
-      agent: agent ?? DEFAULT_AGENT,
+      agent: agent ?? null,
     },
   ]);
+  checkApart(all.map(([, webhook]) => webhook));
   return new Map(all);
+}
+
+/** The name is not in what is signed: with one secret for two, what was signed for one is let in at the other. */
+function checkApart(webhooks: readonly Webhook[]): void {
+  const owners = new Map<string, string>(); // a secret → whose it is
+  for (const { name, secret } of webhooks) {
+    const other = owners.get(secret.reveal());
+    if (other !== undefined)
+      throw new Fault(
+        "bad_input",
+        `config: webhooks.${other} and webhooks.${name} have the same secret; give each its own`,
+      );
+    owners.set(secret.reveal(), name);
+  }
 }
 
 /** What the environment had is looked at, not its name. */

@@ -16,6 +16,7 @@ import {
   text,
   wholeFrom,
 } from "../base/fits.ts";
+import { KEPT_CHANNELS } from "../routing/route.ts";
 
 const aFunction = is("a function", (value) => typeof value === "function");
 const aSchema = is(
@@ -48,8 +49,7 @@ const channel = is("a function that delivers, or a channel (name, deliver)", (va
 
 /** Names that no channel of a program has, and what they are kept for. */
 const TAKEN: ReadonlyMap<string, string> = new Map([
-  ["session", "answers between sessions"],
-  ["report", "what children report"],
+  ...KEPT_CHANNELS,
   ["web", "the web chat, which is always there"],
 ]);
 

@@ -125,3 +125,15 @@ test("a bus that closes ends everybody, after what they were told", async () => 
   assert.equal(await elsewhere.next(), "ended");
   assert.deepEqual([bus.isQuiet(A), bus.isQuiet(B)], [true, true]);
 });
+
+test("B4: who follows a session that is deleted hears so, after all that was told, and others hear nothing", async () => {
+  const bus = new Bus();
+  const [follower, other] = [bus.join(A), bus.join(B)];
+  bus.tell(entry(1));
+  bus.deleted(A);
+  assert.equal(bus.isQuiet(A), true);
+  assert.deepEqual(await follower.next(), [entry(1)]);
+  assert.equal(await follower.next(), "deleted");
+  bus.tell(entry(1, B));
+  assert.deepEqual(await other.next(), [entry(1, B)]);
+});

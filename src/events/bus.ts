@@ -10,6 +10,7 @@
 //   B1. Entries of a session are told in the order of their seq, and only after their commit.
 //   B2. Telling never waits for anybody. A follower that does not keep up is cut off, and hears so.
 //   B3. A follower costs nothing to sessions that it does not follow.
+//   B4. Who follows a session that is deleted hears so, after all that was told: another of its key is not the one it followed.
 
 import { FOLLOWER_BYTES_MAX, FOLLOWER_EVENTS_MAX } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
@@ -52,6 +53,11 @@ export class Bus {
     for (const follower of followers) follower.hear(event, bytes);
   }
 
+  /** The session was deleted, and all that is to be told of it was told. */
+  deleted(key: SessionKey): void {
+    for (const follower of this.#followers.get(key) ?? []) follower.end("deleted");
+  }
+
   /** Nothing will be told any more. */
   close(): void {
     for (const followers of this.#followers.values()) for (const follower of followers) follower.end();
@@ -64,12 +70,15 @@ export class Bus {
   }
 }
 
+/** Why nothing more is told. */
+type Over = "ended" | "deleted" | "cut off";
+
 /** One who listens: what it was told and has not read yet. */
 export class Follower {
   readonly #leave: () => void;
   #heard: Event[] = [];
   #bytes = 0;
-  #over: "no" | "ended" | "cut off" = "no";
+  #over: "no" | Over = "no";
   #wake: (() => void) | null = null;
 
   constructor(leave: () => void) {
@@ -90,7 +99,7 @@ export class Follower {
   }
 
   /** What was told since the last call, at least one; or why there is nothing more to come. */
-  async next(): Promise<readonly Event[] | "ended" | "cut off"> {
+  async next(): Promise<readonly Event[] | Over> {
     while (this.#heard.length === 0) {
       if (this.#over !== "no") return this.#over;
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -103,11 +112,11 @@ export class Follower {
     return heard;
   }
 
-  end(): void {
-    this.#stop("ended");
+  end(why: "ended" | "deleted" = "ended"): void {
+    this.#stop(why);
   }
 
-  #stop(why: "ended" | "cut off"): void {
+  #stop(why: Over): void {
     if (this.#over !== "no") return;
     this.#over = why;
     this.#leave();

@@ -70,6 +70,8 @@ async function* heard(follower: Follower, key: SessionKey, seq: () => number): A
     const events = await follower.next();
     if (events === "ended") return;
     if (events === "cut off") throw new CutOff(key, seq());
+    if (events === "deleted")
+      throw new Fault("not_found", `${key} was removed; one that is opened under its key begins anew`);
     yield* events;
   }
 }

@@ -6,7 +6,7 @@
 //   Does not:  open or close sessions (daemon.ts does), or know what a call does.
 //
 // Invariants
-//   G1. Nobody reaches a door without a token, but for /healthz, /readyz, /openapi.json and what is signed (webhooks).
+//   G1. Nobody reaches a door without a token, but for /, /healthz, /readyz, /openapi.json and what is signed (webhooks).
 //   G2. While it drains, what looks is answered, and what would change something is refused with `closed`.
 //   G3. Closing ends every connection within a bounded time: who follows hears from where to go on.
 
@@ -67,6 +67,7 @@ export class Gateway {
     perMessageDeflate: false, // it costs more memory for a connection than it saves on loopback
     handleProtocols: () => SPOKEN, // never the one that carries the token
   });
+  readonly #connections = new Set<NetSocket>(); // all of them: also those that became WebSockets, or nothing yet
   readonly #sockets = new Set<Socket>();
   readonly #closing = new AbortController();
   #isDraining = false;
@@ -75,7 +76,7 @@ export class Gateway {
     this.#parts = parts;
     const { door, system, log, tokens, metrics, version } = parts;
     const { world, config } = system;
-    const gate: Gate = { door, system, log, closing: this.#closing.signal };
+    const gate: Gate = { door, system, log, closing: this.#closing.signal, followed: new Set() };
     this.#http = {
       gate,
       tokens,
@@ -101,10 +102,14 @@ export class Gateway {
         // Whoever would like to speak something else is answered in HTTP, as usual.
         shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
       },
-      (incoming, outgoing) => void listener(incoming, outgoing),
+      (incoming, outgoing) => {
+        outgoing.once("close", () => this.#answered());
+        void listener(incoming, outgoing);
+      },
     );
     this.#server.maxConnections = connectionsMax();
-    this.#server.on("clientError", (error, socket) => refuseUnread(error, socket as NetSocket));
+    this.#server.on("connection", (connection) => this.#connected(connection));
+    this.#server.on("clientError", (error, socket) => refuseUnread(world, error, socket as NetSocket));
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
     tokens.onRevoked((name) => this.#end(new Fault("unauthorized", "this token was revoked"), name));
   }
@@ -133,9 +138,9 @@ export class Gateway {
     return `http://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}:${port}`;
   }
 
-  /** Those that follow something over a WebSocket. */
-  get sockets(): number {
-    return this.#sockets.size;
+  /** How many streams are followed now: by server-sent events, and on sockets. */
+  get subscribers(): number {
+    return this.#http.gate.followed.size;
   }
 
   get isDraining(): boolean {
@@ -153,14 +158,24 @@ export class Gateway {
     this.drain();
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
+    const callOff = alarm(this.#parts.system.world, CUT_OFF_GRACE_MS, () => {
+      for (const connection of this.#connections) connection.destroy();
+    });
     this.#closing.abort(CLOSED);
-    await this.#end(CLOSED, null);
+    void this.#end(CLOSED, null); // Not waited for: what it ends is a connection, and those are.
     this.#server.closeIdleConnections();
-    const callOff = alarm(this.#parts.system.world, CUT_OFF_GRACE_MS, () =>
-      this.#server.closeAllConnections(),
-    );
     await closed;
     callOff();
+  }
+
+  #connected(connection: NetSocket): void {
+    this.#connections.add(connection);
+    connection.once("close", () => this.#connections.delete(connection));
+  }
+
+  /** A connection that waits for another request while we close has waited enough. */
+  #answered(): void {
+    if (this.#closing.signal.aborted) this.#server.closeIdleConnections();
   }
 
   /** `principal` null: everybody. */
@@ -187,7 +202,9 @@ export class Gateway {
         opened.once("close", () => this.#sockets.delete(made));
       });
     } catch (error) {
-      refuse(stream, faultOf(error));
+      // After an upgrade nobody but us ends the connection: not the server's limits of time, nor its end.
+      stream.once("finish", () => stream.destroy());
+      refuse(this.#parts.system.world, stream, faultOf(error));
     }
   }
 

@@ -12,9 +12,10 @@ import { Fault } from "../base/fault.ts";
 import { BODY_BYTES_MAX, WEBHOOK_SUSPECT_BYTES_MAX } from "../limits.ts";
 import { callerOf, type AuthParts } from "./auth.ts";
 import { textIn } from "./body.ts";
-import { addressOf, errorBody, faultOf, type Gate, type LetIn } from "./gate.ts";
+import { addressOf, errorBody, failureIn, GONE, routeIn, type Gate, type LetIn } from "./gate.ts";
 import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";
+import { isOpenai, problemOf } from "./openai/errors.ts";
 import { openApi } from "./openapi.ts";
 import type { Rate } from "./rate.ts";
 import { restDoor } from "./rest.ts";
@@ -44,12 +45,8 @@ export function httpApp(parts: HttpParts): Hono<LetIn> {
   const { gate, metrics, version } = parts;
   const app = new Hono<LetIn>();
   app.onError((error, context) => refused(gate, context, error));
-  app.notFound((context) =>
-    context.json(
-      errorBody(new Fault("not_found", "there is nothing here; /openapi.json says what there is")),
-      404,
-    ),
-  );
+  const nothing = new Fault("not_found", "there is nothing here; /openapi.json says what there is");
+  app.notFound((context) => refused(gate, context, nothing));
   app.use(counted(parts), meant(parts), pages(parts), small());
   app.get("/healthz", (context) => context.json({ status: "ok", version }));
   app.get("/readyz", (context) =>
@@ -69,7 +66,9 @@ export function httpApp(parts: HttpParts): Hono<LetIn> {
   app.post("/rpc", async (context) => {
     const said = understood(await textIn(context));
     const { caller, over } = context.var;
-    return context.json("method" in said ? await answered(gate, caller, said, over) : said);
+    if (!("method" in said)) return context.json(said);
+    const answer = await answered(gate, caller, said, over);
+    return said.id === undefined ? context.body(null, 204) : context.json(answer);
   });
   app.route("/v1", restDoor(gate));
   for (const [path, door] of Object.entries(parts.doors)) app.route(path, door);
@@ -92,11 +91,6 @@ function counted({ gate, metrics }: HttpParts): MiddlewareHandler<LetIn> {
   };
 }
 
-/** The pattern that a path fits: paths themselves hold keys, and there are as many as sessions. */
-function routeIn(context: Context): string {
-  return context.req.routePath;
-}
-
 function meant({ guard }: HttpParts): MiddlewareHandler<LetIn> {
   return async ({ env }, next) => {
     const { host, origin } = env.incoming.headers;
@@ -113,6 +107,7 @@ function pages({ guard }: HttpParts): MiddlewareHandler<LetIn> {
       ...["authorization", "content-type", "idempotency-key", "last-event-id", "x-session-key"],
       ...["mcp-protocol-version", "mcp-session-id", "mcp-method", "mcp-name"],
     ],
+    exposeHeaders: ["x-session-key", "retry-after", "x-should-retry"],
     maxAge: 600,
   });
 }
@@ -160,16 +155,14 @@ function known(parts: HttpParts): MiddlewareHandler<LetIn> {
   };
 }
 
-const GONE = new Fault("closed", "the client has gone");
-
 /** A client that should come back later is told when: in a second. */
 function refused({ log }: Gate, context: Context<LetIn>, error: unknown): Response {
-  const { incoming } = context.env;
-  const isCutOff = incoming.destroyed && !incoming.complete; // It went before all of its request had come.
-  const fault = isCutOff ? GONE : faultOf(error);
-  if (fault.code === "bug") log.error({ err: error, route: routeIn(context) }, "a request failed");
+  const fault = failureIn(log, context, error);
   if (fault.code === "unauthorized") context.header("WWW-Authenticate", 'Bearer realm="sessiond"');
   if (fault.retry) context.header("Retry-After", "1");
   if (fault.code === "too_large") context.header("Connection", "close"); // What is still coming is not read.
-  return context.json(errorBody(fault), fault.status as 400);
+  if (!isOpenai(context.req.path)) return context.json(errorBody(fault), fault.status as 400);
+  const { error: problem, retry } = problemOf(fault);
+  context.header("X-Should-Retry", String(retry));
+  return context.json({ error: problem }, fault.status as 400);
 }

@@ -40,9 +40,6 @@ interface McpTool {
   readonly tool: Tool;
 }
 
-/** Calls after which something is gone: clients ask a person before. */
-const DESTRUCTIVE: ReadonlySet<string> = new Set(["kill", "remove"]);
-
 const INSTRUCTIONS =
   "Sessions of agents in a sessiond gateway. ask sends a message to a session and waits for the answer; sessions_send does " +
   "not wait, and wait does later. A session's key is its address, such as agent:main:main; sessions_list knows them all.";
@@ -52,9 +49,11 @@ const TOOLS: readonly McpTool[] = Object.entries(calls as unknown as Record<stri
   ([name, row]) => (row.who === "agent" ? [] : [toolOf(name as CallName, row)]),
 );
 
-function toolOf(call: CallName, { tool, about, scope, input, idempotent }: Call): McpTool {
+function toolOf(call: CallName, { tool, about, scope, http, input, idempotent }: Call): McpTool {
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, { io: "input" });
-  const isReading = scope === "read";
+  const isReading = http?.startsWith("GET ") === true;
+  // Something is gone afterwards: clients ask a person before.
+  const isDestructive = http?.startsWith("DELETE ") === true || call === "kill";
   return {
     call,
     scope,
@@ -65,7 +64,7 @@ function toolOf(call: CallName, { tool, about, scope, input, idempotent }: Call)
       annotations: {
         readOnlyHint: isReading,
         idempotentHint: isReading || idempotent,
-        destructiveHint: DESTRUCTIVE.has(call),
+        destructiveHint: isDestructive,
       },
     },
   };
@@ -80,7 +79,11 @@ export function mcpDoor(gate: Gate, version: string): Hono<LetIn> {
   const app = new Hono<LetIn>();
   app.all("/", async (context) => {
     const { caller, over } = context.var;
-    const mcp = await (opened ??= open(gate, version));
+    opened ??= open(gate, version).catch((error: unknown) => {
+      opened = null; // The next may have more luck.
+      throw error;
+    });
+    const mcp = await opened;
     return await mcp.fetch(context.req.raw, { authInfo: infoOf({ caller, over }) });
   });
   return app;
@@ -125,7 +128,7 @@ function serverFor(sdk: Sdk, gate: Gate, version: string, asker: Asker): Server 
     }
     const off = progressing(gate, request);
     try {
-      return await resultOf(gate, asker, found.call, {
+      return await resultOf(gate, { ...asker, caller: callerFor(found, asker.caller) }, found.call, {
         input: params.arguments ?? {},
         signal: request.mcpReq.signal,
       });
@@ -138,6 +141,13 @@ function serverFor(sdk: Sdk, gate: Gate, version: string, asker: Asker): Server 
 
 function toolsFor({ scope }: Person): Tool[] {
   return TOOLS.filter((each) => isWithin(each.scope, scope)).map(({ tool }) => tool);
+}
+
+/** Of a tool that says that it only reads nothing is changed, whatever else the caller may. */
+function callerFor({ scope, tool }: McpTool, caller: Person): Person {
+  return tool.annotations?.readOnlyHint === true && isWithin(scope, caller.scope)
+    ? { ...caller, scope }
+    : caller;
 }
 
 interface Running {

@@ -24,7 +24,7 @@ type Assistant = Extract<Message, { role: "assistant" }>;
 export interface Looking {
   readonly system: System;
   readonly version: string;
-  /** How many follow sessions, or all of them. */
+  /** How many streams are followed now. */
   readonly subscribers: () => number;
   readonly isDraining: () => boolean;
 }
@@ -69,7 +69,7 @@ export class Metrics {
     });
     this.#requestSeconds = new Histogram({
       name: "sessiond_http_request_duration_seconds",
-      help: "From the arrival of a request to the end of its answer.",
+      help: "From the arrival of a request until it was answered; a stream is answered when it begins.",
       labelNames,
       buckets: REQUEST_SECONDS,
       registers,
@@ -99,7 +99,10 @@ export class Metrics {
     if (this.#models === null) return void this.#early.push([changes, receipt]);
     this.#count.commits.inc();
     let posts = 0;
+    const sent = new Set(changes.flatMap((change) => (change.do === "send" ? [change.outgoing.id] : [])));
     for (const change of changes) {
+      // What is taken off the list and sent again in one commit was not delivered (calls/redeliver.ts).
+      if (change.do === "settle" && change.refused === null && sent.has(change.id)) continue;
       if (change.do === "post") {
         if (receipt.posts[posts]?.repeated === false) this.#posted(change);
         posts += 1;
@@ -255,7 +258,7 @@ function gaugesIn(registry: Registry, { system, version, subscribers, isDraining
     () => processSlots.load().waiting,
   );
   gauge("programs_running", "Programs that run now, also in the background.", () => processes.all().length);
-  gauge("subscribers", "Connections that follow what happens.", subscribers);
+  gauge("subscribers", "Streams that are followed: by server-sent events, and on sockets.", subscribers);
   gauge("draining", "1 while the gateway ends and takes nothing new, else 0.", () => (isDraining() ? 1 : 0));
   new Gauge({
     name: "sessiond_build_info",

@@ -1,4 +1,5 @@
-// The OpenAPI document, made from the tables: what is not in it cannot be called, and the other way round.
+// The OpenAPI document of what is below /v1, made from the tables: every call that people may make and every stream. Doors
+// that have a protocol of their own are not in it: /rpc, /ws, /mcp, /hooks and those for clients of OpenAI.
 
 import { z } from "zod";
 import type { Call } from "../calls/call.ts";
@@ -73,7 +74,7 @@ function callOf(
   const given = schemaOf(input, "input");
   const isGet = method === "GET";
   const id: readonly object[] =
-    isGet || given.properties?.["id"] === undefined
+    isGet || given.properties?.["id"] === undefined || inPath.includes("id")
       ? []
       : [
           {
@@ -108,7 +109,10 @@ function responses(content: object): object {
   const error = { "application/json": { schema: { $ref: "#/components/schemas/Error" } } };
   return {
     "200": { description: "It was done.", content },
-    default: { description: "It was refused; nothing of it happened.", content: error },
+    default: {
+      description: "It was refused, and nothing of it happened; with outcome_unknown or bug it may have.",
+      content: error,
+    },
   };
 }
 

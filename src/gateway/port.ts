@@ -26,11 +26,7 @@ export function withoutBrackets(host: string): string {
 export function listenFault(error: NodeJS.ErrnoException, host: string, port: number): unknown {
   switch (error.code) {
     case "EADDRINUSE":
-      return new Fault(
-        "in_use",
-        `port ${port} of ${host} is taken by another program; set SESSIOND_PORT, or gateway.port in the config (0: any)`,
-        { cause: error },
-      );
+      return new Fault("port_taken", `port ${port} of ${host} is taken by another program`, { cause: error });
     case "EACCES":
       return new Fault("forbidden", `this user may not listen on port ${port}; take one above 1023`, {
         cause: error,

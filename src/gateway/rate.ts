@@ -23,9 +23,10 @@ export class Rate {
     return isLeft;
   }
 
-  /** Whether take() would say so now. Nothing is taken. */
-  isLeft(who: string): boolean {
-    return this.#refilled(who).tokens >= 1;
+  /** What was taken did not have to be. Who was forgotten meanwhile has all of it anyway. */
+  giveBack(who: string): void {
+    const left = this.#left.get(who);
+    if (left !== undefined) left.tokens = Math.min(this.#perSecond, left.tokens + 1);
   }
 
   #refilled(who: string): { tokens: number; atMs: number } {

@@ -97,10 +97,10 @@ async function posted(context: Context<LetIn>, route: Route, types: Types): Prom
   const body = await jsonIn(context);
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new Fault("bad_input", `the body is a JSON object, not ${shown(body)}`);
-  const key = context.req.header("idempotency-key");
+  const key = takesId(route, types) ? context.req.header("idempotency-key") : undefined;
   const beside: Given = {
     ...inPath(context, route, types),
-    ...(key === undefined || !types.has("id") ? {} : { id: key }),
+    ...(key === undefined ? {} : { id: key }),
   };
   for (const [name, value] of Object.entries(beside))
     if (Object.hasOwn(body, name) && (body as Given)[name] !== value)
@@ -109,6 +109,11 @@ async function posted(context: Context<LetIn>, route: Route, types: Types): Prom
         `${name}: the body says ${shown((body as Given)[name])}, the request ${shown(value)}`,
       );
   return { ...body, ...beside };
+}
+
+/** An id in the path is of something that is there; one beside it is the sender's own. */
+function takesId({ inPath: names }: Route, types: Types): boolean {
+  return types.has("id") && !names.includes("id");
 }
 
 function typesOf(input: z.ZodType): Types {

@@ -16,7 +16,7 @@ const request = z.strictObject({
 
 export type Request = z.output<typeof request>;
 
-/** An answer, or null to what wants none. */
+/** Whoever gives no id wants none: then it is made, and not sent. An id of null is one. */
 export type Answer = { readonly jsonrpc: "2.0"; readonly id: string | number | null } & (
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string; readonly data: object } }

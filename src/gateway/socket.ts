@@ -169,6 +169,8 @@ export class Socket {
   async #tell(subscription: string, stream: AsyncIterable<Streamed>, over: AbortSignal): Promise<void> {
     let last: string | null = null;
     let why: Fault | null = null;
+    const { followed } = this.#parts.gate;
+    followed.add(stream);
     try {
       for await (const { event, resume } of stream) {
         last = resume ?? last;
@@ -178,6 +180,8 @@ export class Socket {
     } catch (error) {
       why = faultOf(error);
       if (why.code === "bug") this.#parts.gate.log.error({ err: error }, "a stream failed");
+    } finally {
+      followed.delete(stream);
     }
     if (this.#gone.signal.aborted) return;
     const error = why && { code: why.code, message: why.message, todo: why.todo, retry: why.retry };

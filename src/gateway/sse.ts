@@ -1,10 +1,11 @@
 // Streams as server-sent events. A client reads as fast as it can: the next event is asked for when there is room for it,
 // and who stays behind is cut off by the follower's own bound, with a word to come back with.
 
-import type { Socket } from "node:net";
+import type { ServerResponse } from "node:http";
 import type { Context } from "hono";
+import { assert } from "../base/assert.ts";
 import { Fault } from "../base/fault.ts";
-import { unlessLate } from "../base/waiting.ts";
+import { CALLED_OFF, unlessLate } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { StreamInput } from "../calls/door.ts";
 import type { Streamed, StreamName } from "../calls/streams.ts";
@@ -20,16 +21,20 @@ export async function eventStream(
 ): Promise<Response> {
   const { caller, over } = context.var;
   const stream = await gate.door.stream(name, caller, input as StreamInput<StreamName>, over);
-  void endOfDeaf(context.env.incoming.socket, gate.system.world, over);
-  return eventsOf(told(stream, gate.system.world, over));
+  void endOfDeaf(context.env.outgoing as ServerResponse, gate.system.world);
+  return eventsOf(told(gate, stream, over));
 }
 
 /** Who reads nothing any more, not even signs of life, was cut off long ago by its follower: nobody is there. */
-async function endOfDeaf(socket: Socket, world: World, over: AbortSignal): Promise<void> {
+async function endOfDeaf(outgoing: ServerResponse, world: World): Promise<void> {
+  const { socket } = outgoing;
+  if (socket === null) return; // It has gone already.
+  const over = new AbortController(); // The connection may go on to be another request's: that one is not ours to end.
+  outgoing.once("close", () => over.abort(CALLED_OFF));
   for (let before = -1; before < socket.bytesWritten && !socket.destroyed;) {
     before = socket.bytesWritten;
     try {
-      await world.sleep(3 * ALIVE_MS, over);
+      await world.sleep(3 * ALIVE_MS, over.signal);
     } catch {
       return; // It is over.
     }
@@ -67,31 +72,53 @@ function bodyOf(texts: AsyncGenerator<string, void>): ReadableStream<Uint8Array>
 }
 
 async function* told(
+  gate: Gate,
   stream: AsyncIterable<Streamed>,
-  world: World,
   over: AbortSignal,
 ): AsyncGenerator<string, void> {
   let last: string | null = null;
-  const events = stream[Symbol.asyncIterator]();
-  yield ": follows\n\n"; // so that the answer begins now
+  const texts = async function* (): AsyncGenerator<string, void> {
+    for await (const each of stream) {
+      last = each.resume ?? last;
+      yield asText(each);
+    }
+  };
+  gate.followed.add(stream);
   try {
-    for (let coming = events.next(); ;) {
+    yield ": follows\n\n"; // so that the answer begins now
+    yield* alive(gate, over, texts(), (error) => ended(faultOf(error), last));
+    if (over.reason instanceof Fault) yield ended(over.reason, last);
+  } finally {
+    gate.followed.delete(stream);
+  }
+}
+
+/**
+ * What comes, with comments between as signs of life when nothing comes for long, and with whatever goes wrong as the last,
+ * in the words of `failed`. What goes wrong by our fault is logged.
+ */
+export async function* alive(
+  { system: { world }, log }: Gate,
+  over: AbortSignal,
+  texts: AsyncGenerator<string, void>,
+  failed: (error: unknown) => string,
+): AsyncGenerator<string, void> {
+  try {
+    for (let coming = texts.next(); ;) {
       const next = await unlessLate(world, ALIVE_MS, coming);
       if (next === null) {
         yield ": still here\n\n";
         continue;
       }
-      if (next.done === true) break;
-      const { event, resume } = next.value;
-      last = resume ?? last;
-      yield asText(event, resume);
-      coming = events.next();
+      if (next.done === true) return;
+      yield next.value;
+      coming = texts.next();
     }
-    if (over.reason instanceof Fault) yield ended(over.reason, last);
   } catch (error) {
-    yield ended(faultOf(error), last);
+    if (faultOf(error).code === "bug" && !over.aborted) log.error({ err: error }, "a stream failed");
+    yield failed(error);
   } finally {
-    await events.return?.();
+    await texts.return();
   }
 }
 
@@ -100,8 +127,9 @@ function ended({ code, message, todo, retry }: Fault, resume: string | null): st
   return `event: error\ndata: ${JSON.stringify({ code, message, todo, retry, resume })}\n\n`;
 }
 
-/** JSON has no line ends of its own, so an event is one line of data. */
-function asText(event: unknown, resume: string | null): string {
+/** JSON has no line ends of its own, so an event is one line of data; and a word to come back with has none either. */
+function asText({ event, resume }: Streamed): string {
   const { type } = event as { readonly type: string };
+  assert(resume === null || !/[\r\n\0]/.test(resume), "a word to come back with is one line");
   return `event: ${type}\n${resume === null ? "" : `id: ${resume}\n`}data: ${JSON.stringify(event)}\n\n`;
 }

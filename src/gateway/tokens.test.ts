@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { RealWorld } from "../base/world.ts";
@@ -28,6 +28,14 @@ test("the first start makes the owner's token, for nobody else to read, and the 
   assert.equal(statSync(join(home, "token")).mode & 0o777, 0o600);
   assert.deepEqual(first.bearer(token), { kind: "person", principal: "owner", scope: "admin" });
   assert.equal((await opened(home)).bearer(token)?.principal, "owner");
+});
+
+test("first starts at the same time have the same token, and leave nothing else behind", async (t) => {
+  const home = homeOf(t);
+  const starts = await Promise.all(Array.from({ length: 8 }, () => opened(home)));
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  for (const tokens of starts) assert.equal(tokens.bearer(token)?.principal, "owner");
+  assert.deepEqual(readdirSync(home), ["token"]);
 });
 
 test("only the very token is its bearer's", async (t) => {

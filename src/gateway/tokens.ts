@@ -10,13 +10,14 @@
 //   T1. A token is told once, when it is made, and is in no log, list or error.
 //   T2. Comparing takes the same time whichever token it is, and however much of it is right.
 //   T3. A token that was revoked ends what it had opened: streams and sockets.
-//   T4. A crash leaves the file as it was before a change or after it.
+//   T4. A crash leaves the file as it was before a change or after it. Of two first starts at once, both have the same token.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, rename } from "node:fs/promises";
+import { link, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
 import { SCOPES, type Person, type Scope, type TokenRow } from "../calls/call.ts";
@@ -32,7 +33,7 @@ const TOKEN_CHARS_MIN = 16;
 const FILE_BYTES_MAX = 1024 * 1024;
 
 interface Named extends TokenRow {
-  readonly sha256: string; // in hex
+  readonly sha256: Buffer; // in the file, in hex
 }
 
 const file = z.array(
@@ -40,7 +41,10 @@ const file = z.array(
     name: z.string(),
     scope: z.enum(SCOPES),
     madeAtMs: z.number(),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .transform((hex) => Buffer.from(hex, "hex")),
   }),
 );
 
@@ -69,7 +73,7 @@ export class Tokens {
   }
 
   static async open(parts: TokenParts): Promise<Tokens> {
-    await mkdir(parts.home, { recursive: true, mode: 0o700 });
+    makeDirectory(parts.home);
     const owner = parts.given === undefined ? await ownerIn(parts) : strong(parts.given);
     return new Tokens(parts, owner, await namedIn(join(parts.home, "tokens.json")));
   }
@@ -81,8 +85,7 @@ export class Tokens {
     // T2: all of them are looked at.
     if (timingSafeEqual(hash, this.#owner)) found = { kind: "person", principal: OWNER, scope: "admin" };
     for (const { name, scope, sha256 } of this.#named)
-      if (timingSafeEqual(hash, Buffer.from(sha256, "hex")))
-        found = { kind: "person", principal: name, scope };
+      if (timingSafeEqual(hash, sha256)) found = { kind: "person", principal: name, scope };
     return found;
   }
 
@@ -106,7 +109,7 @@ export class Tokens {
         throw new Fault("overloaded", `there are ${TOKENS_MAX} tokens; revoke some that nobody uses`);
       const token = newToken();
       const row = { name, scope, madeAtMs: this.#world.nowMs() };
-      await this.#keep([...this.#named, { ...row, sha256: hashOf(token).toString("hex") }]);
+      await this.#keep([...this.#named, { ...row, sha256: hashOf(token) }]);
       return { ...row, token };
     });
   }
@@ -134,13 +137,14 @@ export class Tokens {
   }
 
   async #keep(named: readonly Named[]): Promise<void> {
-    await replaceFile(this.#path, `${JSON.stringify(named, null, 2)}\n`);
+    const rows = named.map(({ sha256, ...row }) => ({ ...row, sha256: sha256.toString("hex") }));
+    await keepFile(this.#path, `${JSON.stringify(rows, null, 2)}\n`, rename);
     this.#named = named;
   }
 }
 
 /** The one in the home, or else a new one. */
-async function ownerIn({ home, mayMake }: TokenParts): Promise<string> {
+async function ownerIn({ home, mayMake }: Pick<TokenParts, "home" | "mayMake">): Promise<string> {
   const path = join(home, "token");
   const there = await readPrivate(path);
   if (there !== null) return strong(there.trim());
@@ -150,8 +154,13 @@ async function ownerIn({ home, mayMake }: TokenParts): Promise<string> {
       `gateway.remote is on and there is no token. Set SESSIOND_TOKEN, or start once without it: that makes ${path}`,
     );
   const token = newToken();
-  await replaceFile(path, `${token}\n`);
-  return token;
+  try {
+    await keepFile(path, `${token}\n`, link); // Unlike renaming, it does not take the place of one that is there.
+    return token;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return await ownerIn({ home, mayMake }); // Another start was faster.
+  }
 }
 
 async function namedIn(path: string): Promise<readonly Named[]> {
@@ -186,15 +195,19 @@ async function readPrivate(path: string): Promise<string | null> {
   }
 }
 
-/** T4. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const unfinished = `${path}.new`;
-  {
-    await using handle = await open(unfinished, "w", 0o600);
-    await handle.writeFile(text);
-    await handle.sync();
+/** T4. `place` puts the finished file where it belongs. */
+async function keepFile(path: string, text: string, place: typeof rename): Promise<void> {
+  const unfinished = `${path}.${randomBytes(6).toString("hex")}.new`; // nobody else's
+  try {
+    {
+      await using handle = await open(unfinished, "wx", 0o600);
+      await handle.writeFile(text);
+      await handle.sync();
+    }
+    await place(unfinished, path);
+  } finally {
+    await rm(unfinished, { force: true });
   }
-  await rename(unfinished, path);
   await using folder = await open(join(path, ".."), constants.O_RDONLY);
   await folder.sync();
 }

@@ -11,7 +11,7 @@
 //       the scope `per-peer` when channels give them the same id, or by a link. A name that a link gives to a person
 //       is not such an id: whoever bears it by chance stays apart.
 //   R3. A message costs the same with one link and with a million.
-//   R4. No message says that its answer goes to another session: the channel that means so is refused.
+//   R4. No message says that its answer goes to another session, or is a report: the channels that mean so are refused.
 
 import { Fault } from "../base/fault.ts";
 import type { DmScope, SessionConfig } from "../config/config.ts";
@@ -135,13 +135,17 @@ function linked(links: SessionConfig["identityLinks"]): ReadonlyMap<string, stri
   return new Map(pairs);
 }
 
-/** In a Route it is no door: the answer becomes a letter to the session that asked. Only sessiond writes that. */
-const BETWEEN_SESSIONS = "session";
+/** In a Route these are no doors: what goes there becomes a letter to a session. Only sessiond writes them. */
+export const KEPT_CHANNELS: ReadonlyMap<string, string> = new Map([
+  ["session", "answers between sessions"],
+  ["report", "what children report"],
+]);
 
 /** Of every id, also of one that is in no key of this scope: a change of scope must not make messages fail. */
 function checkIds({ channel, account, peer, sender, thread }: Envelope): void {
-  if (channel === BETWEEN_SESSIONS) {
-    const why = "the word is kept for answers between sessions, and no channel has it";
+  const kept = KEPT_CHANNELS.get(channel);
+  if (kept !== undefined) {
+    const why = `the word is kept for ${kept}, and no channel has it`;
     throw new Fault("bad_input", `the channel of a message: ${quote(channel)}: ${why}`); // R4
   }
   for (const [what, id] of Object.entries({ channel: tie(channel), account, peer, sender, thread })) {

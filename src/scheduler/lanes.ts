@@ -98,10 +98,10 @@ export class Lanes<Of extends Worker> {
         const posted = receipt.posts[posts++];
         if (posted && !posted.repeated)
           this.#arrived({ ...change.letter, to: posted.to, postedAtMs: this.#parts.world.nowMs() });
-      } else if (change.do === "set" || change.do === "signal" || change.do === "delete") {
+      } else if (change.do === "delete") {
+        this.#deleted(change.key);
+      } else if (change.do === "set" || change.do === "signal" || change.do === "revive") {
         this.#changed(change.key, change.do === "signal" ? change.signal : null);
-      } else if (change.do === "revive") {
-        this.#changed(change.key, null);
       }
     }
     for (const key of receipt.forwarded) {
@@ -121,6 +121,13 @@ export class Lanes<Of extends Worker> {
     const lane = this.#lanes.get(key);
     lane?.worker?.changed(signal);
     this.#wake(lane);
+  }
+
+  /** Its claim went with it. What a worker knows of it must not be taken for one that is opened anew under its key. */
+  #deleted(key: SessionKey): void {
+    const lane = this.#lanes.get(key);
+    if (lane?.running === null) this.#lose(lane);
+    else this.#changed(key, null); // It finds out by itself: it has just deleted itself, or its next commit is refused.
   }
 
   /** Resolves when nothing runs any more and every claim is given back. */

@@ -163,6 +163,7 @@ export class Held {
     await this.#parts.commit(changes);
     this.#row = { ...this.#row, ...(state ? { state } : {}), ...reroute };
     this.#tell(this.#appended(drafts), state ?? null);
+    if (changes.some((change) => change.do === "delete" && change.key === key)) this.#parts.bus.deleted(key);
     if (drafts.length === 0) return;
     this.#written.resolve();
     this.#written = Promise.withResolvers();

@@ -43,6 +43,12 @@ export function feedCursor(epoch: string, group: number): string {
   return `${epoch}.${group}`;
 }
 
+/** How many groups came between two cursors of one feed. */
+export function groupsBetween(before: string, now: string): number {
+  const [from = 0, to = 0] = [before, now].map((cursor) => Number(cursor.slice(cursor.lastIndexOf(".") + 1)));
+  return to - from;
+}
+
 export function groupFrom(cursor: string, epoch: string): number {
   const group = cursor.startsWith(`${epoch}.`) ? cursor.slice(epoch.length + 1) : "";
   if (!/^\d{1,15}$/.test(group))

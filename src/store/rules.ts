@@ -232,12 +232,22 @@ export function addUsage(usage: Usage, more: Partial<Usage>): Usage {
   return sum as unknown as Usage;
 }
 
-/** Refuses to delete what is not what the deleter saw. */
-export function checkUntouched(row: Session, expect: Of<"delete">["expect"], hasMail: boolean): void {
+/** The letter that a change comes with; null: it comes alone. */
+export function companionOf(change: Pick<Change, "do">): string | null {
+  return (change as { readonly with?: string }).with ?? null;
+}
+
+/** Refuses to delete what is not what the deleter saw. `has` is what there is by now. */
+export function checkUntouched(
+  row: Session,
+  expect: Of<"delete">["expect"],
+  has: { readonly mail: boolean; readonly children: boolean },
+): void {
   if (expect === null) return;
   const { id, lastSeq } = row.transcript;
-  if (expect.transcript === id && expect.lastSeq === lastSeq && !hasMail) return;
-  const now = `transcript ${id}, entry ${lastSeq}${hasMail ? ", and mail waits" : ""}`;
+  if (expect.transcript === id && expect.lastSeq === lastSeq && !has.mail && !has.children) return;
+  const more = `${has.mail ? ", and mail waits" : ""}${has.children ? ", and it has a child" : ""}`;
+  const now = `transcript ${id}, entry ${lastSeq}${more}`;
   throw new Fault("stale_writer", `something has happened to ${row.key} since: it is at ${now}`);
 }
 

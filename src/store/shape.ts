@@ -116,16 +116,19 @@ const owned = { do: text, key: name, fence: number };
 
 /** Entries are looked at by themselves, because most of an entry is its writer's affair. */
 const SHAPES: Readonly<Record<Change["do"], Check>> = {
-  open: record({
-    do: text,
-    key: name,
-    transcript: text,
-    cwd: text,
-    parent: orNull(name),
-    settings,
-    copy: orNull(record({ of: name, fromSeq: count, throughSeq: count })),
-    ifExists: oneOf("refuse", "keep"),
-  }),
+  open: record(
+    {
+      do: text,
+      key: name,
+      transcript: text,
+      cwd: text,
+      parent: orNull(name),
+      settings,
+      copy: orNull(record({ of: name, fromSeq: count, throughSeq: count })),
+      ifExists: oneOf("refuse", "keep"),
+    },
+    { with: text },
+  ),
   append: record({
     ...owned,
     after: number,
@@ -138,8 +141,8 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
   reroute: record({ ...owned, route: orNull(route), origin: orNull(origin) }),
   post: record({ do: text, to: listOf(name, 1), letter }),
   signal: record({ do: text, key: name, signal: oneOf("none", "pause", "kill") }),
-  revive: record({ do: text, key: name }),
-  set: record({ do: text, key: name, version: orNull(count), settings }),
+  revive: record({ do: text, key: name }, { with: text }),
+  set: record({ do: text, key: name, version: orNull(count), settings }, { with: text }),
   charge: record({ do: text, key: name, usage }),
   setTimer: record({
     do: text,

@@ -39,6 +39,7 @@ export type Change =
         readonly throughSeq: number;
       } | null;
       readonly ifExists: "refuse" | "keep"; // keep: then this change does nothing
+      readonly with?: Companion;
     }
   // Fenced (S4): only the session's owner, in order.
   | {
@@ -64,12 +65,13 @@ export type Change =
   | { readonly do: "post"; readonly to: readonly SessionKey[]; readonly letter: Letter } // to the first that has not ended
   | { readonly do: "signal"; readonly key: SessionKey; readonly signal: Signal }
   // What has ended is idle again, with its transcript, settings and usage, and no signal. To what lives it does nothing.
-  | { readonly do: "revive"; readonly key: SessionKey }
+  | { readonly do: "revive"; readonly key: SessionKey; readonly with?: Companion }
   | {
       readonly do: "set";
       readonly key: SessionKey;
       readonly version: number | null; //      the version the setter saw; null: whatever it is
       readonly settings: Partial<Settings>;
+      readonly with?: Companion;
     }
   | { readonly do: "charge"; readonly key: SessionKey; readonly usage: Partial<Usage> } // also to the trees above it
   // Things that wait for a time, and answers that wait for a door.
@@ -85,7 +87,16 @@ export type Change =
       readonly expect: Untouched | null; //    null: whatever has happened to it
     };
 
-/** What somebody saw who found that a session may go: this transcript, up to this entry, and no letter that waits. */
+/**
+ * The id of a letter that the same commit posts, after this change. If it was posted before, this change does nothing, like
+ * the post: what a message brought along happened when it was first sent, and somebody may have decided otherwise since.
+ */
+export type Companion = string;
+
+/**
+ * What somebody saw who found that a session may go: this transcript, up to this entry, no letter that waits, and no session
+ * that names it as its parent. Those that go with it are deleted before it, in the same commit.
+ */
 export interface Untouched {
   readonly transcript: string;
   readonly lastSeq: number;

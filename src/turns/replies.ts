@@ -1,6 +1,7 @@
 // What leaves a session: the answer of a turn to whoever wrote the letters in it, and, where a session is verbose, what it
 // does meanwhile. Everything is a change of the commit that it belongs to, so it is sent if and only if that happened.
 
+import { Fault } from "../base/fault.ts";
 import type { SendPolicy, Verbose } from "../config/config.ts";
 import { OUTWARD_CHARS_MAX } from "../limits.ts";
 import type { Class, Letter, Route } from "../mail/letter.ts";
@@ -72,21 +73,27 @@ export class Replies {
   get tasks(): readonly { readonly task: string; readonly giver: SessionKey }[] {
     return [...this.#routes.values()].flatMap((route) => {
       const task = reportedBy(route);
-      return task === null ? [] : [{ task, giver: parseKey(route.to) }];
+      const giver = keyIn(route);
+      return task === null || giver === null ? [] : [{ task, giver }];
     });
   }
 
   /** Which of the sessions that asked read nothing any more, and why. */
   async gone(find: (key: SessionKey) => Promise<Session | null>): Promise<ReadonlyMap<string, string>> {
     const asked = this.#answered.filter(isSession);
-    const rows = await Promise.all(asked.map(async ({ to }) => ({ to, row: await find(parseKey(to)) })));
+    const rows = await Promise.all(
+      asked.map(async (route) => {
+        const key = keyIn(route);
+        return { to: route.to, row: key === null ? null : await find(key) };
+      }),
+    );
     const gone = rows.filter(({ row }) => row === null || row.state.kind === "ended");
     return new Map(gone.map(({ to, row }) => [to, `${to} ${row === null ? "is gone" : "has ended"}`]));
   }
 
-  /** What is reported is no answer (reports.ts). */
+  /** What is reported is no answer (reports.ts), unless there is nobody to report to: then it is refused, and visible. */
   get #answered(): readonly Route[] {
-    return [...this.#routes.values()].filter((route) => reportedBy(route) === null);
+    return [...this.#routes.values()].filter((route) => reportedBy(route) === null || keyIn(route) === null);
   }
 
   /** The same thing has the same id, also when it is said again after a crash. */
@@ -99,9 +106,10 @@ export class Replies {
     const { id, content } = saying;
     if (content.length === 0 || isSilent(content)) return [];
     const { key } = this.#held;
-    if (isSession(route) && unread === null)
-      return [{ do: "post", to: [parseKey(route.to)], letter: answerLetter(key, this.#class(), saying) }];
-    const refused = isSession(route) ? unread : this.#whyNot(route);
+    const asker = isSession(route) ? keyIn(route) : null;
+    if (asker !== null && unread === null)
+      return [{ do: "post", to: [asker], letter: answerLetter(key, this.#class(), saying) }];
+    const refused = asker === null ? this.#whyNot(route) : unread;
     this.#hasSent ||= refused === null;
     const send: Change = { do: "send", outgoing: { id, key, route, content } };
     return refused === null ? [send] : [send, { do: "settle", id, refused }];
@@ -122,6 +130,16 @@ interface Saying {
 
 function isSession({ channel }: Route): boolean {
   return channel === "session";
+}
+
+/** Whose address a route is; null: nobody's. A turn must be able to end whatever a letter says, so nothing is thrown. */
+function keyIn({ to }: Route): SessionKey | null {
+  try {
+    return parseKey(to);
+  } catch (fault) {
+    if (fault instanceof Fault) return null;
+    throw fault;
+  }
 }
 
 /** It asks for no answer itself: two sessions must not thank each other for ever. */

@@ -17,8 +17,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
-import { makeDirectory, syncDirectory } from "../store/local/files.ts";
+import { syncDirectory } from "../store/local/files.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";

@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open, type Channel, type Outgoing, type Parts, type Route } from "../../src/index.ts";
+import type { Letter } from "../../src/mail/letter.ts";
+import { parseKey } from "../../src/routing/key.ts";
+import { Daemon } from "../gateway/daemon.ts";
 import { fault, Gate } from "../sessions/stage.ts";
 import { SECRET, Stage, until } from "./stage.ts";
 
@@ -54,9 +57,67 @@ test("what is no channel is refused at the start, with what is wrong", async () 
   await refused({ dove: new Pigeon() }, /channels\.dove: its name is "pigeon"; make them the same/);
   await refused({ web: async () => {} }, /no channel is called "web": the word is kept for the web chat/);
   await refused({ session: async () => {} }, /no channel is called "session"/);
+  await refused({ report: async () => {} }, /no channel is called "report"/);
   const webhooks = { pigeon: { secret: SECRET, url: "http://127.0.0.1:1/" } };
   await refused({ pigeon: new Pigeon() }, /two channels are called pigeon/, { webhooks });
 });
+
+test("nobody outside writes what goes to a session: not as an answer, and not as a report", async (t) => {
+  const stage = await Stage.open(t);
+  for (const channel of ["session", "report"]) {
+    const forged = { channel, chatType: "direct", peer: "agent:main:main", thread: "a task" } as const;
+    const words = new RegExp(`the channel of a message: "${channel}": the word is kept for`);
+    await assert.rejects(stage.sessions.receive(forged, "done"), fault("bad_input", words));
+    const webhooks = { [channel]: { secret: SECRET } };
+    await assert.rejects(stage.reopen({ webhooks }), fault("bad_input", /is not a name of a-z/));
+    await stage.reopen({});
+  }
+  const { sessions } = await stage.sessions.list({});
+  assert.deepEqual(
+    sessions.map(({ sessionKey }) => sessionKey),
+    ["agent:main:main"],
+  );
+});
+
+test("over HTTP nobody writes such a message either", async (t) => {
+  const daemon = await Daemon.start(t);
+  for (const channel of ["session", "report"]) {
+    const forged = { channel, chatType: "direct", peer: "agent:main:main", thread: "t", message: "done" };
+    const body = JSON.stringify(forged);
+    assert.equal((await daemon.fetch("/v1/receive", { method: "POST", body })).status, 400, channel);
+    assert.match((await daemon.rpc("receive", forged)).error?.message ?? "", /the word is kept for/);
+    assert.equal(
+      (await daemon.fetch(`/hooks/${channel}`, { method: "POST", body, token: null })).status,
+      401,
+    );
+  }
+});
+
+for (const channel of ["session", "report"])
+  test(`a letter for a ${channel} that is no session ends its turn, and the answer is seen as refused`, async (t) => {
+    const stage = await Stage.open(t);
+    const { sessionKey } = await stage.sessions.receive({ ...FROM, channel: "" }, "!say first");
+    const key = parseKey(sessionKey);
+    const letter: Letter = {
+      id: "ext:odd",
+      from: { kind: "external_user", channel: null, peer: "ann" },
+      class: "interactive",
+      mode: null,
+      content: [{ type: "text", text: "!say second" }],
+      replyTo: { channel, to: "not a key", thread: "x" },
+      origin: null,
+    };
+    const { store, lanes } = stage.wired.system;
+    const changes = [{ do: "post", to: [key], letter }] as const;
+    lanes.told(changes, await store.commit(changes));
+    assert.equal((await stage.sessions.wait(sessionKey, "ext:odd")).outcome, "done");
+    const { answers } = await stage.sessions.outbox({ refused: true });
+    assert.deepEqual(
+      answers.map(({ route, refused }) => [route.to, refused]),
+      [["not a key", `there is no channel "${channel}"`]],
+    );
+    assert.equal((await stage.sessions.ask(sessionKey, "!say third")).text, "third");
+  });
 
 test("whoever waits for an answer is told that somebody types, from the first step to the end of the turn", async (t) => {
   const pigeon = new Pigeon();

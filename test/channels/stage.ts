@@ -125,7 +125,13 @@ export class Stage {
     const from = { homeDir: this.home, cwd: this.home, env: {} };
     const wired = await openWired(readConfig({ home: this.home, ...config }, from), { log, ...this.#parts });
     this.#wired = wired;
-    const gate: Gate = { door: wired.door, system: wired.system, log, closing: new AbortController().signal };
+    const gate: Gate = {
+      door: wired.door,
+      system: wired.system,
+      log,
+      closing: new AbortController().signal,
+      followed: new Set(),
+    };
     const app = new Hono<{ Bindings: HttpBindings }>();
     app.onError((error, context) => context.json(errorBody(faultOf(error)), faultOf(error).status as 400));
     app.route("/hooks", webhookDoor(gate));
@@ -133,6 +139,10 @@ export class Stage {
     afterwards(this.#test, () => closed(server));
     if (!server.listening) await once(server, "listening");
     this.#url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  get url(): string {
+    return this.#url;
   }
 
   get sessions(): Sessions {

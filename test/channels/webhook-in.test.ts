@@ -1,18 +1,23 @@
 // Messages of other programs: who may, and that none is there twice.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { MemoryStore, SimulatedWorld } from "../../src/index.ts";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { test, type TestContext } from "node:test";
+import { answerSignatureOf, MemoryStore, SimulatedWorld } from "../../src/index.ts";
 import {
   BODY_BYTES_MAX,
   REFUSED_PER_SECOND,
   WEBHOOK_SUSPECT_BYTES_MAX,
+  WEBHOOK_UNSIGNED_BYTES_MAX,
   WEBHOOK_WINDOW_MS,
 } from "../../src/limits.ts";
+import { afterwards } from "../fixtures/home.ts";
 import { SECRET, Stage, until } from "./stage.ts";
 
 const CONFIG = { webhooks: { shop: { secret: SECRET } } };
 const HELLO = { id: "42", peer: "ann", message: "!say hello" };
+const LARGE = { ...HELLO, id: "large", message: "x".repeat(WEBHOOK_SUSPECT_BYTES_MAX) };
 
 /** A clock that stands still until the test moves it. */
 async function still(test: Parameters<typeof Stage.open>[0], config = CONFIG) {
@@ -50,11 +55,14 @@ test("a message says where it comes from, in the words of `receive`", async (t) 
   );
 });
 
-test("an agent that is configured for the webhook is spoken to, unless the message names another", async (t) => {
+test("an agent that is configured for the webhook is spoken to, and no other", async (t) => {
   const config = { webhooks: { shop: { secret: SECRET, agent: "coder" } }, agents: { main: {}, coder: {} } };
   const stage = await Stage.open(t, config);
   assert.match((await stage.post(HELLO)).body.sessionKey, /^agent:coder:/);
-  assert.match((await stage.post({ ...HELLO, agent: "main" })).body.sessionKey, /^agent:main:/);
+  assert.equal((await stage.post({ ...HELLO, agent: "coder" })).status, 202);
+  const other = await stage.post({ ...HELLO, agent: "main" });
+  assert.equal(other.status, 403);
+  assert.match(other.body.error.message, /webhooks\.shop speaks to the agent coder, and not to "main"/);
   await assert.rejects(stage.reopen({ ...config, agents: { main: {} } }), /webhooks\.shop\.agent/);
 });
 
@@ -162,11 +170,85 @@ test("wrong signatures of one address are limited; who signs well at the same ad
   assert.deepEqual(seen.slice(-2), [401, 429]);
   assert.equal((await stage.post(HELLO)).status, 202);
   // What is large is not even read any more, until some time has passed.
-  const large = { ...HELLO, id: "large", message: "x".repeat(WEBHOOK_SUSPECT_BYTES_MAX) };
-  assert.equal((await stage.post(large)).status, 429);
+  assert.equal((await stage.post(LARGE)).status, 429);
   world.pass(1_000);
-  assert.equal((await stage.post(large)).status, 202);
+  assert.equal((await stage.post(LARGE)).status, 202);
   assert.ok(WEBHOOK_SUSPECT_BYTES_MAX < BODY_BYTES_MAX);
+});
+
+test("large messages that are signed take nothing from the rate of wrong ones", async (t) => {
+  const { stage } = await still(t);
+  for (let n = 0; n <= REFUSED_PER_SECOND; n += 1)
+    assert.equal((await stage.post({ ...LARGE, id: String(n) })).status, 202);
+});
+
+/** Says that a body of so many bytes comes, signed by nobody, and begins with it. What is said to that is `heard`. */
+async function begun(
+  t: TestContext,
+  stage: Stage,
+  { name = "shop", bytes, signature = `v1=${"0".repeat(64)}` }: Begun,
+): Promise<{ heard: string; readonly socket: Socket }> {
+  const { hostname, port } = new URL(stage.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  const line = { heard: "", socket };
+  socket.on("error", () => {}).on("data", (data) => (line.heard += data.toString()));
+  afterwards(t, () => socket.destroy());
+  await once(socket, "connect");
+  const timestamp = Math.floor(stage.wired.system.world.nowMs() / 1_000);
+  socket.write(
+    `POST /hooks/${name} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${bytes}\r\n` +
+      `X-Sessiond-Timestamp: ${timestamp}\r\nX-Sessiond-Signature: ${signature}\r\n\r\n{`,
+  );
+  return line;
+}
+
+interface Begun {
+  readonly name?: string;
+  readonly bytes: number;
+  readonly signature?: string;
+}
+
+test("the body is not waited for when the name is nobody's, or the headers cannot be right", async (t) => {
+  const stage = await Stage.open(t, CONFIG);
+  const nobody = await begun(t, stage, { name: "nobody", bytes: BODY_BYTES_MAX });
+  const unsigned = await begun(t, stage, { bytes: BODY_BYTES_MAX, signature: "v1=00" });
+  await until(() => nobody.heard.startsWith("HTTP/1.1 401") && unsigned.heard.startsWith("HTTP/1.1 401"));
+});
+
+test("a large body counts as wrong from its beginning, until it is known to be signed", async (t) => {
+  const { stage, world } = await still(t);
+  const bytes = WEBHOOK_SUSPECT_BYTES_MAX + 1;
+  for (let n = 0; n < REFUSED_PER_SECOND; n += 1) await begun(t, stage, { bytes });
+  const refused = await until(async () => {
+    const { status, body } = await stage.post(LARGE);
+    return status === 429 && body.error.message;
+  });
+  assert.match(refused, /too many requests with a wrong signature/);
+  world.pass(1_000);
+  assert.equal((await stage.post(LARGE)).status, 202);
+});
+
+test("bodies that nobody has signed yet take a bounded memory in all; small ones are read meanwhile", async (t) => {
+  const stage = await Stage.open(t, CONFIG);
+  const crowd: Awaited<ReturnType<typeof begun>>[] = [];
+  for (let bytes = 0; bytes < WEBHOOK_UNSIGNED_BYTES_MAX; bytes += BODY_BYTES_MAX)
+    crowd.push(await begun(t, stage, { bytes: BODY_BYTES_MAX }));
+  const refused = await until(async () => {
+    const { status, body } = await stage.post(LARGE);
+    return status === 429 && body.error.message;
+  });
+  assert.match(refused, /too much is being read/);
+  assert.equal((await stage.post(HELLO)).status, 202);
+  for (const { socket } of crowd) socket.destroy();
+  await until(async () => (await stage.post(LARGE)).status === 202);
+});
+
+test("an answer of ours that is sent back is no message", async (t) => {
+  const stage = await Stage.open(t, CONFIG);
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signature = answerSignatureOf(SECRET, timestamp, JSON.stringify(HELLO));
+  const headers = { "x-sessiond-timestamp": timestamp, "x-sessiond-signature": signature };
+  assert.equal((await stage.post(HELLO, { headers })).status, 401);
 });
 
 test("a webhook without an address takes no answers: they are refused, and seen", async (t) => {

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { test, type TestContext } from "node:test";
 import { MemoryStore, SimulatedWorld, type Outgoing } from "../../src/index.ts";
 import { Secret } from "../../src/base/secret.ts";
-import { signatureOf } from "../../src/channels/signature.ts";
+import { answerSignatureOf } from "../../src/channels/signature.ts";
 import { webhookChannels } from "../../src/channels/webhook.ts";
 import { DELIVERY_TRIES_MAX, WEBHOOK_WORDS_BYTES_MAX } from "../../src/limits.ts";
 import { Refused } from "../../src/mail/outbox.ts";
@@ -56,7 +56,7 @@ test("an answer is posted with its id, where it goes, its words and a signature 
   assert.equal(headers["x-sessiond-id"], said.id);
   const timestamp = String(headers["x-sessiond-timestamp"]);
   assert.match(timestamp, /^\d{10}$/);
-  assert.equal(headers["x-sessiond-signature"], signatureOf(SECRET, timestamp, text));
+  assert.equal(headers["x-sessiond-signature"], answerSignatureOf(SECRET, timestamp, text));
   await emptied(stage);
   assert.equal(receiver.came.length, 1);
 });
@@ -231,6 +231,23 @@ test("neither the secret nor what stands in the query of the address is in what 
   await new Promise((done) => nobody.close(done));
   const refused = (await delivered(`http://127.0.0.1:${port}/?key=hunter2`))?.message;
   assert.equal(refused, `http://127.0.0.1:${port} could not be reached: ECONNREFUSED`);
+});
+
+test("what stands in the path of the address is not told either, when a program repeats it", async (t) => {
+  const receiver = await Receiver.open(t);
+  const { origin } = new URL(receiver.url);
+  const path = "/services/T000/s%C3%A9cret-of-them";
+  for (const said of [
+    `${path}?room=12345678`,
+    path,
+    "s%C3%A9cret-of-them",
+    "s\u00e9cret-of-them",
+    "/services/T000/s\u00e9cret-of-them",
+  ]) {
+    receiver.answer = (response) => void response.writeHead(404).end(`Cannot POST ${said}`);
+    const error = await delivered(`${origin}${path}?room=12345678`);
+    assert.match(error?.message ?? "", /answered 404: Cannot POST \[secret\]$/, said);
+  }
 });
 
 test("what a program says is read to a bound, however much it says, and a secret that is cut off there is not shown", async (t) => {

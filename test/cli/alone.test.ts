@@ -49,6 +49,7 @@ describe("the command line alone", { concurrency: 2 }, () => {
       ["ps --limit many", /--limit is a number/],
       ["spawn x --resume", /--name/],
       ["serve --port 99999", /--port/],
+      ["send main --really?", /a word that begins with - comes after --/],
       ["config frobnicate", /show, path, check, set, unset/],
     ];
     for (const [words, says] of wrong) {
@@ -84,6 +85,16 @@ describe("the command line alone", { concurrency: 2 }, () => {
     );
   });
 
+  test("a home without a daemon is told so, and doctor says it too", async (t) => {
+    const { home, run } = alone(t, { SESSIOND_URL: undefined });
+    const { exit, err } = await run("ps");
+    assert.equal(exit, 69);
+    assert.match(err, new RegExp(`^sessiond: no daemon runs on ${home}\\. Start it with .*sessiond serve`));
+    const doctor = await run("doctor");
+    assert.equal(doctor.exit, 0);
+    assert.match(doctor.out, new RegExp(`^note +daemon +no daemon runs on ${home}`, "m"));
+  });
+
   test("help, and the version by every name, end well", async (t) => {
     const { env, run } = alone(t);
     assert.match((await run("help")).out, /^Usage: sessiond [^]*\n {2}ps\|list /);
@@ -95,10 +106,14 @@ describe("the command line alone", { concurrency: 2 }, () => {
 
   test("a pipe that is closed ends it without a word", async (t) => {
     const { env } = alone(t);
-    const script = `"${process.execPath}" "${CLI}" completion bash | true; exit "\${PIPESTATUS[0]}"`;
-    const { err, exit } = await ran(t, { env, program: ["bash", "-c", script] });
+    // Who reads it has gone before a word is written: the sleep is longer than `true` takes, and it waits for that one's end.
+    const command = `"${process.execPath}" "${CLI}" completion bash`;
+    const script = `{ while kill -0 $(cat reader) 2>/dev/null; do sleep 0.02; done; ${command}; echo $? > exit; } | { echo $BASHPID > reader; exec 0<&-; }`;
+    const folder = scratch(t);
+    writeFileSync(join(folder, "reader"), "1");
+    const { err } = await ran(t, { env, program: ["bash", "-c", `cd "${folder}" && ${script}`] });
     assert.equal(err, "");
-    assert.ok(exit === 0 || exit === 141, String(exit));
+    assert.equal(readFileSync(join(folder, "exit"), "utf8"), "141\n");
   });
 
   test("a configuration is set, kept with its comments, and refused where the daemon would refuse it", async (t) => {

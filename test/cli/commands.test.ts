@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { scratch } from "../fixtures/home.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { ran, started, type Ran } from "./stage.ts";
@@ -55,6 +57,25 @@ describe("the plain commands", { concurrency: 2 }, () => {
     assert.equal((await run("export", "main", "--format", "markdown", "-o", file)).exit, 0);
     assert.match(readFileSync(file, "utf8"), /^# agent:main:main\n[^]*\n## person · .*\n\nhello there\n/);
     assert.equal((await run("export", "main", "-o", file)).exit, 73, "a file is not written over");
+    const page = (await json("export", "main", "--format", "markdown")) as { markdown?: string };
+    assert.equal(page.markdown, readFileSync(file, "utf8"));
+  });
+
+  test("what is exported does nothing to a terminal, and a file that failed is not left behind", async (t) => {
+    const { daemon, run } = await stage(t);
+    const hostile = "\u001b[2J\u009b31m\u202eevil";
+    await daemon.call("ask", { sessionKey: "agent:main:main", message: hostile });
+    const page = await run("export", "main", "--format", "markdown");
+    const lines = await run("export", "main");
+    for (const { out } of [page, lines]) assert.doesNotMatch(out, /(?!\n)[\p{Cc}\u202e]/u);
+    assert.ok(lines.out.includes(String.raw`\u001b[2J\u009b31m\u202eevil`));
+    const folder = scratch(t);
+    const nowhere = await run("export", "main", "-o", join(folder, "none", "x.jsonl"));
+    assert.equal(nowhere.exit, 66);
+    assert.match(nowhere.err, /the folder of .* is not there/);
+    const file = join(folder, "x.jsonl");
+    assert.equal((await run("export", "agent:main:thread:none", "-o", file)).exit, 66);
+    assert.equal(existsSync(file), false);
   });
 
   test("text comes from standard input and from files, and a picture is attached", async (t) => {
@@ -137,7 +158,8 @@ describe("the plain commands", { concurrency: 2 }, () => {
     assert.match((await run("cont", "main")).out, /goes on/);
     assert.match((await run("fork", "main", "--name", "copy")).out, /^agent:main:thread:copy: /);
     assert.match((await run("kill", "copy")).out, /^killed 1 session:\n {2}agent:main:thread:copy\n/);
-    while ((await daemon.call("status", { sessionKey: "agent:main:thread:copy" })).state !== "ended");
+    while ((await daemon.call("status", { sessionKey: "agent:main:thread:copy" })).state !== "ended")
+      await sleep(20);
     assert.equal((await run("rm", "copy")).exit, 64, "nobody can be asked");
     assert.equal((await run("rm", "copy", "--yes")).out, "removed 1 session\n");
     assert.equal((await run("status", "copy")).exit, 66);
@@ -155,6 +177,10 @@ describe("the plain commands", { concurrency: 2 }, () => {
     assert.equal((await run("ps", "--token-file", file)).exit, 0);
     assert.equal((await run("send", "main", "hi", "--token-file", file)).exit, 77);
     assert.ok(JSON.stringify(await json("token")).includes('"phone"'));
+    const twice = await run("token", "create", "phone", "--output", `${file}.2`);
+    assert.equal(twice.exit, 73);
+    assert.match(twice.err, /token revoke phone/);
+    assert.equal(existsSync(`${file}.2`), false);
     assert.equal((await run("token", "revoke", "phone")).exit, 0);
     assert.equal((await run("token", "revoke", "phone")).exit, 66);
     const late = await run("ps", "--token-file", file);
@@ -165,7 +191,7 @@ describe("the plain commands", { concurrency: 2 }, () => {
   test("ps says what a turn does; how a wait ends is its exit code", async (t) => {
     const { daemon, run, json } = await stage(t);
     const slow = started(t, daemon, ["send", "main", "!slow 3600000", "--wait"]);
-    while ((await daemon.call("status", {})).state !== "running");
+    while ((await daemon.call("status", {})).state !== "running") await sleep(20);
     const { out } = await run("ps", "--state", "running");
     assert.match(out, /^agent:main:main +running step \d+ +interactive .* asks rehearsal\/default$/m);
     const [row] = (await json("ps"))["sessions"] as unknown as {
@@ -192,7 +218,7 @@ describe("the plain commands", { concurrency: 2 }, () => {
     const { daemon, json } = await stage(t);
     await json("stop", "main");
     const waiting = started(t, daemon, ["send", "main", "are you there?", "--wait"]);
-    while ((await daemon.call("status", {})).waitingLetters === 0);
+    while ((await daemon.call("status", {})).waitingLetters === 0) await sleep(20);
     await daemon.kill("SIGKILL");
     await daemon.begin();
     await json("cont", "main");
@@ -201,11 +227,23 @@ describe("the plain commands", { concurrency: 2 }, () => {
     assert.match(out, /you said "are you there\?"/);
   });
 
+  test("a wait whose time is up while the daemon is away has no answer yet, and exits so", async (t) => {
+    const { daemon, json } = await stage(t);
+    await json("stop", "main");
+    const words = ["send", "main", "later", "--wait", "--wait-seconds", "2", "--json"];
+    const waiting = started(t, daemon, words);
+    while ((await daemon.call("status", {})).waitingLetters === 0) await sleep(20);
+    await daemon.kill("SIGKILL");
+    const { exit, out } = await waiting.ran;
+    assert.equal(exit, 75);
+    assert.equal((JSON.parse(out) as { outcome: string }).outcome, "unanswered");
+  });
+
   test("Ctrl-C leaves the wait and not the message", async (t) => {
     const { daemon, run, json } = await stage(t);
     await json("stop", "main");
     const waiting = started(t, daemon, ["send", "main", "later", "--wait"]);
-    while ((await daemon.call("status", {})).waitingLetters === 0);
+    while ((await daemon.call("status", {})).waitingLetters === 0) await sleep(20);
     waiting.process.kill("SIGINT");
     const { exit, err } = await waiting.ran;
     assert.equal(exit, 130);
@@ -213,6 +251,18 @@ describe("the plain commands", { concurrency: 2 }, () => {
     assert.equal(words.length, 3, err);
     await json("cont", "main");
     assert.match((await run(...words)).out, /you said "later"/);
+  });
+
+  test("serve tells machines in one document where it is", async (t) => {
+    const home = join(scratch(t), "home");
+    const { env } = await Daemon.start(t);
+    const serving = started(t, { env: { ...env, SESSIOND_HOME: home } }, ["serve", "--json"]);
+    await once(serving.process.stdout ?? serving.process, "data");
+    const about = JSON.parse(readFileSync(join(home, "gateway.json"), "utf8")) as { pid: number };
+    serving.process.kill("SIGTERM");
+    const { exit, out } = await serving.ran;
+    assert.deepEqual([exit, about.pid], [0, serving.process.pid]);
+    assert.deepEqual(JSON.parse(out), { ...about, home });
   });
 
   test("fsck says who has the home, and a backup is made while it is in use", async (t) => {

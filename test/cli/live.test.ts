@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CLI, Daemon } from "../gateway/daemon.ts";
@@ -91,16 +90,6 @@ async function told(
   return running;
 }
 
-/** A daemon that comes back at the same address. */
-async function steady(test: TestContext): Promise<Daemon> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return await Daemon.start(test, { env: { SESSIOND_PORT: String(port) } });
-}
-
 describe("chat through a pipe", { timeout: 60_000 }, () => {
   test("every line is a message, and answers come in their order, plainly", async (t) => {
     const daemon = await Daemon.start(t);
@@ -132,7 +121,7 @@ describe("chat through a pipe", { timeout: 60_000 }, () => {
   });
 
   test("a daemon that is killed in the middle of a turn costs no answer and doubles none", async (t) => {
-    const daemon = await steady(t);
+    const daemon = await Daemon.start(t);
     const chat = cli(t, daemon, "chat");
     chat.type("!slow 1500\n");
     await running(daemon);
@@ -142,6 +131,21 @@ describe("chat through a pipe", { timeout: 60_000 }, () => {
     assert.equal(await chat.ended(), 0);
     assert.equal(chat.out, "done.\nafter\n");
   });
+});
+
+describe("chat through a pipe that is told to end", { timeout: 60_000 }, () => {
+  for (const [signal, exit] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)
+    test(`it ends with the first ${signal}, also while it waits for a line`, async (t) => {
+      const daemon = await Daemon.start(t);
+      const chat = cli(t, daemon, "chat");
+      chat.type("!say one\n");
+      await chat.seen(/one/);
+      chat.process.kill(signal);
+      assert.equal(await chat.ended(), exit);
+    });
 });
 
 /** Until a turn runs in main. */
@@ -191,7 +195,7 @@ describe("chat at a terminal", { timeout: 60_000 }, () => {
     "children are a tree that fills in; a restart is told, and nothing is shown twice",
     { skip },
     async (t) => {
-      const daemon = await steady(t);
+      const daemon = await Daemon.start(t);
       const chat = terminal(t, daemon, "chat");
       await chat.seen(/agent:main:main/);
       const tasks = ["A", "B"].map(
@@ -223,13 +227,88 @@ describe("chat at a terminal", { timeout: 60_000 }, () => {
     const daemon = await Daemon.start(t);
     const chat = terminal(t, daemon, "chat");
     await chat.seen(/agent:main:main/);
-    chat.type("!slow 700\r");
+    chat.type("!slow 1500\n!call list\n!then\n!say first\r");
     await running(daemon);
     chat.type("!say steered\r");
     await chat.seen(/> !say steered[^]*\dJsteered\s/);
     chat.type("/quit\r");
     assert.equal(await chat.ended(), 0);
+    const { entries } = await daemon.call("entries", { sessionKey: MAIN });
+    const begun = entries.filter((entry) => entry["customType"] === "sessiond/turn-started");
+    assert.equal(begun.length, 1);
   });
+
+  test("who leaves right after Enter has sent it, and hears so when it could not be", { skip }, async (t) => {
+    const daemon = await Daemon.start(t);
+    const chat = terminal(t, daemon, "chat");
+    await chat.seen(/agent:main:main/);
+    chat.type("!say kept\r\x04");
+    assert.equal(await chat.ended(), 0);
+    while ((await daemon.call("status", { sessionKey: MAIN })).lastTurn?.outcome !== "done") await sleep(20);
+    const again = terminal(t, daemon, "chat");
+    await again.seen(/\dJkept\s/);
+    await daemon.kill();
+    again.type("!say lost\r\x04");
+    assert.equal(await again.ended(), 75);
+    assert.match(again.out, /not sent: !say lost\r?\n$/);
+  });
+
+  test("a signal from outside leaves the terminal as it was", { skip }, async (t) => {
+    const daemon = await Daemon.start(t);
+    for (const [signal, exit] of [
+      ["INT", 130],
+      ["TERM", 143],
+    ] as const) {
+      const chat = terminal(t, daemon, "chat");
+      await chat.seen(/agent:main:main/);
+      const [pid] = spawnSync("pgrep", ["-P", String(chat.process.pid)], { encoding: "utf8" }).stdout.split(
+        "\n",
+      );
+      spawnSync("kill", [`-${signal}`, pid ?? ""]);
+      assert.equal(await chat.ended(), exit);
+      assert.ok(chat.out.endsWith("\x1b[?2004l"), JSON.stringify(chat.out.slice(-100)));
+    }
+  });
+
+  test(
+    "a chat that was opened from top stays, also when top has shown all its pictures",
+    { skip },
+    async (t) => {
+      const daemon = await Daemon.start(t);
+      await daemon.call("ask", { sessionKey: MAIN, message: "hello" });
+      const top = terminal(t, daemon, "top", "-d", "0.5", "-n", "2");
+      await top.seen(/slots 0 of/);
+      top.type("\r");
+      await top.seen(/agent:main:main · rehearsal\/default/);
+      await sleep(1_200); // longer than both pictures take
+      top.type("!say still here\r");
+      await top.seen(/\dJstill here\s/);
+      top.type("\x04");
+      assert.equal(await top.ended(), 0);
+    },
+  );
+
+  test(
+    "rm that is answered with Ctrl-C ends as Ctrl-C does, with Ctrl-D as no, and removes nothing",
+    { skip },
+    async (t) => {
+      const daemon = await Daemon.start(t);
+      await daemon.call("ask", { sessionKey: MAIN, message: "hello" });
+      await daemon.call("fork", { sessionKey: MAIN, name: "copy" });
+      for (const [key, exit] of [
+        ["\x03", 130],
+        ["\x04", 1],
+        ["n\r", 1],
+      ] as const) {
+        const rm = terminal(t, daemon, "rm", "copy");
+        await rm.seen(/for good\? \[y\/N\]/);
+        rm.type(key);
+        assert.equal(await rm.ended(), exit);
+        assert.doesNotMatch(rm.out, /bug|Abort/);
+      }
+      assert.equal((await daemon.call("status", { sessionKey: "agent:main:thread:copy" })).state, "idle");
+    },
+  );
 
   test("top leaves the terminal as it was, also on Ctrl-C", { skip }, async (t) => {
     const daemon = await Daemon.start(t);
@@ -243,7 +322,7 @@ describe("chat at a terminal", { timeout: 60_000 }, () => {
 
 describe("log", { timeout: 60_000 }, () => {
   test("-f shows every entry once, over a restart of the daemon", async (t) => {
-    const daemon = await steady(t);
+    const daemon = await Daemon.start(t);
     await daemon.call("ask", { sessionKey: MAIN, message: "!say before" });
     const log = cli(t, daemon, "log", MAIN, "-f", "--json");
     await log.seen(/turn-ended/);

@@ -83,12 +83,46 @@ test("server-sent events", async (t) => {
     const rest = await listen(daemon, `/v1/sessions/${MAIN}/events`, (heard) => hasEnded(heard, 1), {
       "last-event-id": last,
     });
-    assert.equal(seqsOf(rest)[0], Number(last) + 1);
+    assert.equal(seqsOf(rest)[0], Number.parseInt(last, 10) + 1);
   });
 
   await t.test("refuse a place that is not there", async () => {
     assert.equal((await daemon.fetch(`/v1/sessions/${MAIN}/events?from=99999`)).status, 400);
     assert.equal((await daemon.fetch("/v1/sessions/agent:main:direct:nobody/events")).status, 404);
+    for (const cursor of ["garbage", "x\ndata: forged\n\n"]) {
+      const refused = await daemon.fetch(`/v1/events?from=${encodeURIComponent(cursor)}`);
+      assert.equal(refused.status, 410);
+      assert.match(await refused.text(), /"cursor_expired"/);
+    }
+  });
+
+  await t.test(
+    "end when the session is removed, and do not go on in the middle of the next of its key",
+    async () => {
+      const key = "agent:main:direct:eve";
+      const path = `/v1/sessions/${key}/events`;
+      await daemon.call("ask", { sessionKey: key, message: "!say one" });
+      const listening = listen(daemon, `${path}?from=0`, (heard) => heard.at(-1)?.event === "error");
+      await listen(daemon, `${path}?from=0`, (heard) => hasEnded(heard, 1)); // So the other has begun as well.
+      await daemon.call("remove", { sessionKey: key });
+      const heard = await listening;
+      assert.equal(heard.at(-1)?.data.code, "not_found");
+      const last = heard.findLast(({ id }) => id !== null)?.id ?? "";
+      await daemon.call("ask", { sessionKey: key, message: "!say two" });
+      await daemon.call("ask", { sessionKey: key, message: "!say three" });
+      const again = await daemon.fetch(path, { headers: { "last-event-id": last } });
+      assert.equal(again.status, 400);
+      assert.match(await again.text(), /was removed and opened anew since; follow it from 0/);
+    },
+  );
+
+  await t.test("of all sessions go on after the last event that a client has", async () => {
+    const [begin] = await listen(daemon, "/v1/events", (heard) => heard.length > 0);
+    await daemon.call("ask", { sessionKey: "agent:main:direct:bob", message: "hi" });
+    const path = `/v1/events?from=${encodeURIComponent(begin?.id ?? "")}`;
+    const heard = await listen(daemon, path, (all) => all.length >= 2);
+    assert.deepEqual([heard[0]?.event, heard[0]?.id], ["begin", begin?.id]);
+    assert.ok(JSON.stringify(heard[1]).includes("agent:main:direct:bob"));
   });
 
   await t.test("tell of every session that changes, and of those that are gone", async () => {

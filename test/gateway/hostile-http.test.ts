@@ -15,11 +15,22 @@ test("a daemon takes no harm from strange requests", { concurrency: true }, asyn
     t.test("what is no HTTP request is refused", (test) => strangeHttp(test, daemon)),
     t.test("methods that are not there are refused, with those that are", (test) => methods(test, daemon)),
     t.test("requests that come all at once are answered one after the other", (test) => piped(test, daemon)),
+    t.test("who breaks off in the middle of a body is no failure of ours", (test) => brokenOff(test, daemon)),
     t.test("keys lead nowhere", (test) => keys(test, daemon)),
     t.test("ids and names with ends of lines stay values", (test) => lineEnds(test, daemon)),
   ]);
   assert.deepEqual(readdirSync(dirname(daemon.home)), ["home"], "nothing was made beside the home");
 });
+
+/** That nothing of it is logged as one is looked at afterwards, as of all attacks. */
+async function brokenOff(test: TestContext, daemon: Daemon): Promise<void> {
+  for (const path of [SEND, "/rpc", "/v1/chat/completions", "/v1/responses"]) {
+    const connection = await Raw.open(test, daemon);
+    connection.say(`${headOf(daemon, `POST ${path}`, "Content-Length: 1000", "Expect: 100-continue")}{"half`);
+    await connection.until(/^HTTP\/1\.1 100/); // It is being read.
+    connection.destroy();
+  }
+}
 
 async function strangeHttp(test: TestContext, daemon: Daemon): Promise<void> {
   const many = Array.from({ length: 1_000 }, (_, n) => `X-${n}: ${"v".repeat(40)}`);

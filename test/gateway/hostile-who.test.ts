@@ -110,6 +110,7 @@ async function friends(test: TestContext, daemon: Daemon): Promise<void> {
       const { status, headers } = await said(daemon, `GET ${path}`, { origin });
       assert.equal(status, 200);
       assert.equal(headers["access-control-allow-origin"], origin === FRIEND ? FRIEND : undefined);
+      assert.match(String(headers["access-control-expose-headers"]), /x-session-key,retry-after/i);
     }
     const line = await Line.open(test, daemon, { headers: { origin } });
     assert.ok((await line.call("overview", {})).result);

@@ -77,6 +77,44 @@ test("a daemon of its own", async (t) => {
     },
   );
 
+  await t.test("an id in the path is not taken from a header", async () => {
+    const { status, body } = await told(
+      post("/v1/outbox/in-the-path/redeliver", {}, { "idempotency-key": "in-a-header" }),
+    );
+    assert.equal(status, 404);
+    assert.match(body.error.message, /in-the-path/);
+    const { paths } = await json(await daemon.fetch("/openapi.json"));
+    const { post: place } = (paths as Record<string, { post: object }>)["/v1/outbox/{id}/redeliver"] ?? {};
+    assert.ok(place);
+    assert.ok(!JSON.stringify(place).includes("Idempotency-Key"));
+  });
+
+  await t.test("a request of JSON-RPC without an id is done and not answered; null is an id", async () => {
+    const params = { sessionKey: "agent:main:direct:quiet", message: "!say hush" };
+    const said = await post("/rpc", { jsonrpc: "2.0", method: "send", params });
+    assert.deepEqual([said.status, await said.text()], [204, ""]);
+    assert.equal((await daemon.fetch("/v1/sessions/agent:main:direct:quiet")).status, 200);
+    const asked = await json(await post("/rpc", { jsonrpc: "2.0", id: null, method: "overview" }));
+    assert.deepEqual([asked["id"], typeof asked["result"]], [null, "object"]);
+  });
+
+  await t.test("clients of OpenAI are refused in their words, also before a door is reached", async () => {
+    const wrong = { token: "wrong" };
+    for (const [path, init, status] of [
+      ["/v1/models", wrong, 401],
+      ["/v1/chat/completions", wrong, 401],
+      ["/v1/responses/x/input_items", {}, 404],
+    ] as const) {
+      const answer = await daemon.fetch(path, init);
+      const { error } = await json(answer);
+      assert.equal(answer.status, status, path);
+      assert.deepEqual(Object.keys(error as object).toSorted(), ["code", "message", "param", "type"], path);
+      assert.equal(answer.headers.get("x-should-retry"), "false");
+    }
+    const { error } = await json(await daemon.fetch("/v1/sessions", wrong));
+    assert.deepEqual(Object.keys(error as object).toSorted(), ["code", "message", "retry", "todo"]);
+  });
+
   await t.test("a task that is given twice under one key is given once", async () => {
     const key = { "idempotency-key": "task-1" };
     const path = `/v1/sessions/${MAIN}/children`;

@@ -64,7 +64,7 @@ export async function served(test: TestContext, parts: GatewayParts = {}, port =
     context.set("over", AbortSignal.any([over.signal, closing.signal]));
     await next();
   });
-  app.route("/mcp", mcpDoor({ door, system, log, closing: closing.signal }, "1.2.3"));
+  app.route("/mcp", mcpDoor({ door, system, log, closing: closing.signal, followed: new Set() }, "1.2.3"));
   const server = createAdaptorServer({ fetch: app.fetch }) as Server;
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
@@ -82,15 +82,24 @@ export async function connected(test: TestContext, url: URL, era: Era, token = "
   return await joined(test, new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit }), era);
 }
 
-/** A program that is nothing but the pipe. */
-export function piping(url: URL, token = "a-token"): StdioClientTransport {
+/** A program that is nothing but the pipe. `where`: the gateway's address, or a file that says it. */
+export function pipeProgram(
+  where: URL | string,
+  token = "a-token",
+): { readonly program: string; readonly args: readonly string[] } {
   const pipe = new URL("../../src/cli/mcp.ts", import.meta.url).href;
-  const script = `const { pipe } = await import(${JSON.stringify(pipe)}); await pipe(new URL(${JSON.stringify(url.href)}), ${JSON.stringify(token)}, process);`;
-  return new StdioClientTransport({
-    command: process.execPath,
-    args: ["--input-type=module", "--eval", script],
-    stderr: "inherit",
-  });
+  const at =
+    typeof where === "string"
+      ? `(await import("node:fs")).readFileSync(${JSON.stringify(where)}, "utf8")`
+      : JSON.stringify(where.href);
+  const find = `async () => ({ url: new URL(${at}), token: ${JSON.stringify(token)} })`;
+  const script = `const { pipe } = await import(${JSON.stringify(pipe)}); await pipe(${find}, process);`;
+  return { program: process.execPath, args: ["--input-type=module", "--eval", script] };
+}
+
+export function piping(where: URL | string, token?: string): StdioClientTransport {
+  const { program, args } = pipeProgram(where, token);
+  return new StdioClientTransport({ command: program, args: [...args], stderr: "inherit" });
 }
 
 export async function joined(test: TestContext, transport: Transport, era: Era): Promise<Client> {

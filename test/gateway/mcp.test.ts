@@ -1,6 +1,10 @@
 // The official client, over HTTP and through the pipe, with a handshake and without.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text as streamText } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { createServer } from "node:net";
 import { once } from "node:events";
@@ -10,8 +14,9 @@ import { RealWorld } from "../../src/base/world.ts";
 import { isWithin, type Call } from "../../src/calls/call.ts";
 import { calls } from "../../src/calls/table.ts";
 import { MCP_PROGRESS_MS } from "../../src/limits.ts";
+import { afterwards, scratch } from "../fixtures/home.ts";
 import { Gate } from "../sessions/stage.ts";
-import { connected, ERAS, joined, piping, served, textOf, TOKENS } from "./mcp-rig.ts";
+import { connected, ERAS, joined, pipeProgram, piping, served, textOf, TOKENS } from "./mcp-rig.ts";
 
 const KEY = "agent:main:main";
 
@@ -25,6 +30,13 @@ class HastyWorld extends RealWorld {
 const table = Object.entries(calls as unknown as Record<string, Call>);
 /** Those that people may make. */
 const peoples = table.filter(([, { who }]) => who !== "agent");
+
+/** Written down here, and not found out as the door does. */
+const READING: ReadonlySet<string> = new Set([
+  ...["wait", "status", "list", "history", "entries", "trace", "search", "children", "outbox", "overview"],
+  ...["models", "tokens"],
+]);
+const DESTRUCTIVE: ReadonlySet<string> = new Set(["kill", "remove", "revokeToken"]);
 
 describe("the MCP door", () => {
   for (const era of ERAS) {
@@ -49,12 +61,24 @@ describe("the MCP door", () => {
           assert.equal(description, row.about);
           assert.equal(inputSchema.type, "object", `${name} takes an object`);
           assert.deepEqual(annotations, {
-            readOnlyHint: row.scope === "read",
-            idempotentHint: row.idempotent || row.scope === "read",
-            destructiveHint: name === "kill" || name === "remove",
+            readOnlyHint: READING.has(name),
+            idempotentHint: row.idempotent || READING.has(name),
+            destructiveHint: DESTRUCTIVE.has(name),
           });
         }
       }
+    });
+
+    test(`changes nothing by a tool that says it only reads (${era})`, async (t) => {
+      const { url } = await served(t);
+      const client = await connected(t, url, era);
+      await client.callTool({ name: "ask", arguments: { sessionKey: KEY, message: "!say hi" } });
+      const result = await client.callTool({
+        name: "session_status",
+        arguments: { sessionKey: KEY, model: "rehearsal/large" },
+      });
+      assert.equal(result.isError, true);
+      assert.match(textOf(result), /forbidden/);
     });
 
     test(`runs a call, and answers what it came to (${era})`, async (t) => {
@@ -207,6 +231,34 @@ describe("the MCP door", () => {
     await assert.rejects(client.listTools(), /sessiond serve/);
     await served(t, {}, Number(first.url.port));
     assert.equal((await client.callTool(status)).isError, undefined);
+  });
+
+  test("is behind a pipe that answers what was asked before its input ended", async (t) => {
+    const { url } = await served(t);
+    const { program, args } = pipeProgram(url);
+    const child = spawn(program, [...args], { stdio: ["pipe", "pipe", "inherit"] });
+    afterwards(t, async () => void child.kill("SIGKILL"));
+    const params = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "t", version: "1" },
+    };
+    child.stdin.end(`${JSON.stringify({ jsonrpc: "2.0", id: 7, method: "initialize", params })}\n`);
+    const said = JSON.parse(await streamText(child.stdout)) as { id: number; result?: object };
+    assert.deepEqual([said.id, typeof said.result], [7, "object"]);
+  });
+
+  test("is found again by the pipe where the gateway is after a restart", async (t) => {
+    const file = join(scratch(t), "where");
+    const first = await served(t);
+    writeFileSync(file, first.url.href);
+    const client = await joined(t, piping(file), "legacy");
+    await client.listTools();
+    first.server.closeAllConnections();
+    first.server.close();
+    await once(first.server, "close");
+    writeFileSync(file, (await served(t)).url.href);
+    assert.ok((await client.listTools()).tools.length > 0);
   });
 
   test("is behind a pipe that says so when the token is wrong, and when the gateway ends in the middle", async (t) => {

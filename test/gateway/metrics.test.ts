@@ -131,6 +131,20 @@ describe("metrics", () => {
     assert.equal(rows.length, 4);
   });
 
+  test("an answer that is handed over once more is not counted as delivered before it is", async (t) => {
+    const { metrics, sessions } = await measured(t);
+    await sessions.receive({ channel: "nowhere", chatType: "direct", peer: "ann" }, "!say to nobody");
+    const refused = async (): Promise<number> =>
+      sum(await families(metrics), "sessiond_answers_settled_total", { outcome: "refused" });
+    await until(async () => (await refused()) === 1);
+    const [answer] = (await sessions.outbox({ refused: true })).answers;
+    await sessions.call("redeliver", { id: answer?.id ?? "" });
+    await until(async () => (await refused()) === 2);
+    const all = await families(metrics);
+    assert.equal(sum(all, "sessiond_answers_settled_total", { outcome: "delivered" }), 0);
+    assert.equal(sum(all, "sessiond_answers_sent_total"), 2);
+  });
+
   test("have no label that grows with what people do", async (t) => {
     const { metrics, sessions } = await measured(t);
     await sessions.ask("agent:main:thread:very-own-name", "!call strange_tool {}\n!then\n!say hello");

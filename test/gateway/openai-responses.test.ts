@@ -184,6 +184,33 @@ test("a response in the background is there when its turn is over", async (t) =>
   assert.deepEqual([done.status, done.output_text], ["completed", "Done."]);
 });
 
+test("a response has one id, however often and however late its request is repeated", async (t) => {
+  const gate = new Gate();
+  const stage = await OpenaiStage.open(t, {}, { tools: [gate.tool] });
+  const busy = await create(stage, "!call gate\n!then\n!say First.", { background: true, user: "ada" });
+  await gate.reached();
+  const repeat = (background = true): Promise<OpenAI.Responses.Response> =>
+    stage.client.responses.create(
+      { model: "sessiond", input: "!say Second.", user: "ada", background },
+      { headers: { "idempotency-key": "2" } },
+    );
+  const waiting = [await repeat(), await repeat()];
+  waiting.push(await stage.client.responses.retrieve(waiting[0]?.id ?? ""));
+  gate.open();
+  const key = await keyOf(stage, busy.id);
+  assert.equal((await repeat(false)).id, waiting[0]?.id); // It waits for the turn.
+  const over = [await repeat(), await repeat()];
+  assert.deepEqual(
+    [...waiting, ...over].map(({ status }) => status),
+    ["queued", "queued", "queued", "completed", "completed"],
+  );
+  assert.deepEqual([over[0]?.output_text, over[0]?.created_at], ["Second.", over[1]?.created_at]);
+  assert.equal(new Set([...waiting, ...over].map(({ id }) => id)).size, 1);
+  const { bornAt } = await stage.sessions.call("entries", { sessionKey: key });
+  for (const { created_at } of [...waiting, ...over])
+    assert.ok(created_at >= Math.floor(Date.parse(bornAt) / 1_000));
+});
+
 test("what cannot be done is refused, with what to do instead", async (t) => {
   const stage = await OpenaiStage.open(t, { agents: { main: {}, coder: {} } });
   const { id } = await create(stage, "Hi.");

@@ -46,7 +46,7 @@ export class OpenaiStage {
       context.set("over", AbortSignal.any([gone.signal, closing.signal]));
       await next();
     });
-    app.route("/v1", openaiDoor({ door, system, log, closing: closing.signal }));
+    app.route("/v1", openaiDoor({ door, system, log, closing: closing.signal, followed: new Set() }));
     const server = createAdaptorServer({ fetch: app.fetch }) as Server;
     const { promise, resolve } = Promise.withResolvers<void>();
     server.listen(0, "127.0.0.1", resolve);

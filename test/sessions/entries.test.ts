@@ -66,10 +66,17 @@ test("no page holds a secret of the usual shapes, wherever it stood", async (t) 
     "hunter2hunter2",
     "AKIAABCDEFGHIJKLMNOP",
     "ghp_abcdefghijklmnopqrstu",
+    "zzzzyyyyzzzz",
+    "listed-among-others",
   ];
-  const [key, password, access, hub] = secrets;
+  const [key, password, access, hub, variable, listed] = secrets;
   await stage.sessions.ask(MAIN, `My key is ${key}, and password: ${password}\n!say I keep ${access}`);
-  const nested = { password, deep: [{ [String(hub)]: { access_token: password } }] };
+  const nested = {
+    password,
+    deep: [{ [String(hub)]: { access_token: password } }],
+    env: [{ name: "OPENAI_API_KEY", value: variable }],
+    token: [listed],
+  };
   await stage.sessions.ask(MAIN, `!call sessions_list ${JSON.stringify(nested)}\n!then\n!say done`);
   const kept = JSON.stringify(await stage.entries(MAIN));
   const told = JSON.stringify(await pages(stage, 200));

@@ -15,6 +15,22 @@ test("a message can bring a model along, also when it opens its session", async 
   assert.equal((await stage.sessions.status(key)).model, "rehearsal/default");
 });
 
+test("a message that is sent again sets no model again, and revives nobody", async (t) => {
+  const stage = await Stage.open(t);
+  const key = "agent:main:thread:again";
+  const first = { id: "1", model: "rehearsal/large" };
+  await stage.sessions.ask(key, "Hi.", first);
+  await stage.sessions.set(key, { model: "rehearsal/default" });
+  assert.equal((await stage.sessions.send(key, "Hi.", first)).repeated, true);
+  assert.equal((await stage.sessions.status(key)).model, "rehearsal/default");
+  await stage.sessions.kill(key);
+  await stage.until(async () => (await stage.sessions.status(key)).state === "ended");
+  assert.equal((await stage.sessions.ask(key, "Hi.", first)).repeated, true);
+  assert.equal((await stage.sessions.status(key)).state, "ended");
+  await stage.sessions.ask(key, "Hi.", { id: "2" });
+  assert.equal((await stage.sessions.status(key)).state, "idle");
+});
+
 test("a message with a model that is not there is not sent", async (t) => {
   const stage = await Stage.open(t);
   const key = "agent:main:thread:none";

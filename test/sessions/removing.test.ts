@@ -39,6 +39,15 @@ test("words are found in all sessions, in those of an agent, or in one, without 
   );
 });
 
+test("what was said before the question is found, at once", async (t) => {
+  const stage = await Stage.open(t);
+  for (const bird of ["owl", "wren", "heron"]) {
+    await stage.sessions.ask(MAIN, `!say A ${bird}.`);
+    const { hits, behind } = await stage.sessions.search(bird);
+    assert.ok(hits.length > 0, `${bird}, ${behind} behind`);
+  }
+});
+
 test("a session is removed with everything below it, and stays removed", async (t) => {
   const stage = await Stage.open(t);
   const top = named("project");
@@ -101,6 +110,47 @@ test("nothing is removed while one of them does something; what was killed is", 
   await until(stage, child, "ended");
   await stage.rest(top);
   assert.deepEqual(await stage.sessions.remove(top), { sessionKey: top, removed: 2 });
+});
+
+test("a message opens a removed session anew, at once, and the one that was said before stays said", async (t) => {
+  const stage = await Stage.open(t);
+  const key = named("notes");
+  await stage.sessions.ask(key, "!say old", { id: "1" });
+  await stage.rest(key);
+  await stage.sessions.remove(key);
+  assert.equal((await stage.sessions.send(key, "!say old", { id: "1" })).repeated, true);
+  await assert.rejects(stage.sessions.status(key), fault("not_found", /there is no session/));
+  assert.equal((await stage.sessions.ask(key, "!say new", { id: "2" })).text, "new");
+  assert.deepEqual(await stage.letters(key), ["!say new"]);
+});
+
+test("who follows a session that is removed hears so, after all that it said", async (t) => {
+  const stage = await Stage.open(t);
+  const key = named("notes");
+  await stage.sessions.ask(key, "!say old");
+  await stage.rest(key);
+  const { entries: last } = await stage.sessions.status(key);
+  const following = async (): Promise<void> => {
+    for await (const event of stage.sessions.follow(key, { from: 0 }))
+      if (event.type === "entry" && event.seq === last) await stage.sessions.remove(key);
+  };
+  await assert.rejects(following(), fault("not_found", /was removed; one that is opened .* begins anew/));
+});
+
+test("who is spawned while its parent is being removed keeps it, or is not born", async (t) => {
+  const stage = await Stage.open(t);
+  for (let n = 0; n < 20; n += 1) {
+    const parent = named(`parent-${n}`);
+    await stage.sessions.ask(parent, "!say hello");
+    await stage.rest(parent);
+    const born = stage.sessions.spawn("!say born", { parent });
+    const outcomes = await Promise.allSettled([stage.sessions.remove(parent), born]);
+    const isThere = await stage.sessions.status(parent).then(
+      () => true,
+      () => false,
+    );
+    assert.equal(isThere, outcomes[1].status === "fulfilled", JSON.stringify(outcomes));
+  }
 });
 
 test("mail that waits keeps a session; a main session is never removed", async (t) => {

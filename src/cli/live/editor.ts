@@ -1,7 +1,7 @@
 // The line that is being typed: a few keys of Emacs, a history, and text of several lines. Pure: it is told keys and says
 // what is to be done.
 
-import { clean, widthOf } from "../output.ts";
+import { clean, GRAPHEMES, widthOf } from "../output.ts";
 import { rowsOf } from "./cells.ts";
 
 /** A key as node:readline names it. `text` is what it would type; undefined: nothing. */
@@ -31,7 +31,6 @@ const HISTORY_MAX = 200;
 const ROWS_MAX = 10;
 
 const PROMPT = "> ";
-const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 export class Editor {
   readonly #history: string[] = [];

@@ -9,7 +9,9 @@ import {
   count,
   cut,
   dim,
+  column,
   many,
+  modelName,
   money,
   oneLine,
   percent,
@@ -17,7 +19,6 @@ import {
   whole,
   widthOf,
 } from "../output.ts";
-import { column } from "./cells.ts";
 import { doingWords } from "./family.ts";
 import type { Rates } from "./rates.ts";
 
@@ -66,7 +67,7 @@ interface Field {
 const FIELDS: readonly Field[] = [
   { title: "STATE", cells: 8, at: "left", keep: 9, of: ({ state }) => state },
   { title: "CLASS", cells: 11, at: "left", keep: 2, of: (row) => row.class ?? "–" },
-  { title: "MODEL", cells: 18, at: "left", keep: 3, of: ({ model }) => shortModel(model) },
+  { title: "MODEL", cells: 18, at: "left", keep: 3, of: ({ model }) => modelName(model) },
   { title: "CTX", cells: 4, at: "right", keep: 5, of: contextOf },
   { title: "TOK/S", cells: 6, at: "right", keep: 8, of: (row, { rates }) => rateOf(row, rates) },
   { title: "TOKENS", cells: 7, at: "right", keep: 7, of: ({ tokens }) => count(tokens) },
@@ -91,8 +92,10 @@ const KEY_CELLS_MIN = 30;
 const KEY_CELLS_MAX = 48;
 const WHAT_CELLS_MIN = 12;
 
-/** `chosen`: the key of the row that keys are about; null: none is. */
-export function topFrame(picture: Picture, chosen: string | null, paper: Paper): readonly string[] {
+/** `chosen`: the key of the row that keys are about; null: none is. Without colours its mark stands before the key. */
+export function topFrame(picture: Picture, chosen: string | null, page: Paper): readonly string[] {
+  const marks = page.colour || chosen === null ? 0 : Math.min(MARK.length, page.width - 1);
+  const paper = { ...page, width: page.width - marks };
   const { width } = paper;
   const fields = fieldsFor(width);
   const used = fields.reduce((sum, { cells }) => sum + cells + 2, 0);
@@ -100,7 +103,7 @@ export function topFrame(picture: Picture, chosen: string | null, paper: Paper):
   const keyCells = Math.max(1, Math.min(longest, KEY_CELLS_MAX, width - used));
   const left = width - used - keyCells - 2;
   const whatCells = left >= WHAT_CELLS_MIN ? left : 0;
-  const head = headLines(picture).map((line) => cut(line, width));
+  const head = headLines(picture).map((line) => cut(line, page.width));
   const titles = [
     column("KEY", keyCells),
     ...fields.map(({ title, cells, at }) => column(title, cells, at)),
@@ -114,16 +117,19 @@ export function topFrame(picture: Picture, chosen: string | null, paper: Paper):
       ...fields.map(({ cells: wide, at, of }) => column(oneLine(of(row, picture)), wide, at)),
       ...(whatCells === 0 ? [] : [cut(whatOf(row), whatCells)]),
     ];
-    return rowOf(row, cells, row.sessionKey === chosen, paper);
+    const isChosen = row.sessionKey === chosen;
+    return (isChosen ? MARK : " ".repeat(MARK.length)).slice(0, marks) + rowOf(row, cells, isChosen, paper);
   });
-  return [...head, bold(paper, cut(titles, width)), ...rows];
+  return [...head, " ".repeat(marks) + bold(paper, cut(titles, width)), ...rows];
 }
 
-/** A chosen row is marked by inverse colours, and by a mark where there are none. */
+const MARK = "> ";
+
+/** A chosen row is marked by inverse colours, where there are colours. */
 function rowOf(row: SessionRow, cells: readonly string[], isChosen: boolean, paper: Paper): string {
   if (isChosen) {
     const line = cut(cells.join("  ").trimEnd(), paper.width);
-    return paper.colour ? `\x1b[7m${column(line, paper.width)}\x1b[27m` : `>${line.slice(1)}`;
+    return paper.colour ? `\x1b[7m${column(line, paper.width)}\x1b[27m` : line;
   }
   if (row.state === "idle" || row.state === "ended")
     return dim(paper, cut(cells.join("  ").trimEnd(), paper.width));
@@ -200,10 +206,6 @@ function shortKey(key: string): string {
 function whatOf({ why, step }: SessionRow): string {
   const doing = doingWords(why ?? "");
   return step === null ? doing : `step ${step}: ${doing}`;
-}
-
-function shortModel(model: string): string {
-  return model.slice(model.lastIndexOf("/") + 1) === "default" ? model : model.replace(/^[^/]*\//, "");
 }
 
 function contextOf({ contextTokens, windowTokens }: SessionRow): string {

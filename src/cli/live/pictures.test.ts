@@ -144,7 +144,7 @@ describe("top", () => {
     const lines = topFrame(picture(rows), "k70", { colour: false, width: 80, height: 20 });
     assert.equal(lines.length, 20);
     assert.ok(
-      lines.some((line) => line.startsWith(">70")),
+      lines.some((line) => line.startsWith("> k70 ")),
       lines.join("\n"),
     );
   });
@@ -220,7 +220,7 @@ describe("a waterfall", () => {
     assert.match(lines[3] ?? "", /^ +1\.0 s +500 ms +├ ✓ read notes\.md/);
     assert.match(
       lines.at(-1) ?? "",
-      /2 steps, 1\.5 s of models · 2 tool calls · 2\.0k tokens in, 800 cached, 40 out · \$0\.020/,
+      /2 steps, 1\.5 s in steps · 2 tool calls · 2\.0k tokens in, 800 cached, 40 out · \$0\.020/,
     );
   });
 

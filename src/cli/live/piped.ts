@@ -45,11 +45,17 @@ export class PipedChat {
     const { from, lines } = this.#piped;
     let isFollowing = from !== null;
     if (from !== null) follow(from);
-    signal.addEventListener("abort", () => broke.reject(signal.reason), { once: true });
+    const reading = createInterface({ input: lines, crlfDelay: Infinity });
+    const stop = (): void => {
+      broke.reject(signal.reason);
+      reading.close(); // nobody may have a line for it for hours
+    };
+    signal.addEventListener("abort", stop, { once: true });
     broke.promise.catch(() => {}); // Mostly nobody waits for it.
     let outcome = "done";
     try {
-      for await (const line of createInterface({ input: lines, crlfDelay: Infinity })) {
+      for await (const line of reading) {
+        signal.throwIfAborted();
         if (line.trim() === "") continue;
         const { seq, ended } = await Promise.race([this.#say(line, over), broke.promise]);
         if (!isFollowing) follow(seq);
@@ -59,6 +65,7 @@ export class PipedChat {
     } finally {
       leaving.abort();
     }
+    signal.throwIfAborted();
     return outcome;
   }
 

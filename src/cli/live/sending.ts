@@ -1,10 +1,10 @@
 // A message on its way to a session. It has an id of its own: so it may be sent again when nobody knows whether it arrived,
 // and is there once.
 
-import { Fault } from "../../base/fault.ts";
+import type { Fault } from "../../base/fault.ts";
 import type { World } from "../../base/world.ts";
 import type { Output } from "../../calls/door.ts";
-import type { Client } from "../client.ts";
+import { passes, type Client } from "../client.ts";
 
 export interface Message {
   readonly sessionKey: string;
@@ -14,13 +14,6 @@ export interface Message {
 
 /** Between two attempts. */
 const AGAIN_MS = 500;
-
-/** What passes: the gateway is being restarted, or has too much to do for the moment. */
-const PASSES: ReadonlySet<string> = new Set(["unreachable", "closed", "overloaded", "mailbox_full"]);
-
-export function passes(error: unknown): boolean {
-  return error instanceof Fault && PASSES.has(error.code);
-}
 
 /** Resolves when it is durable. `trouble` hears why it takes longer, once. Rejects when the signal is aborted. */
 export async function delivered(

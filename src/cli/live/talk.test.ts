@@ -53,6 +53,13 @@ function texts(talk: Talk, ...events: readonly Event[]): readonly string[] {
   return events.flatMap((event) => talk.hear(event).map(({ text }) => text));
 }
 
+/** In a turn that it has heard begin (entry 1). */
+function listening(): Talk {
+  const talk = new Talk(0);
+  talk.hear(entry(1, note("turn-started", { turn: "t" })));
+  return talk;
+}
+
 function below(talk: Talk): readonly string[] {
   return talk.live("*").map(({ text }) => text);
 }
@@ -84,7 +91,7 @@ describe("entries", () => {
     assert.match(line ?? "", /damage: 2 entries cannot be read/);
   });
 
-  test("a message that was sent from here is not shown again; others are, with who wrote them (K3)", () => {
+  test("a message that was sent from here is not shown again; others are, with who wrote them (K4)", () => {
     const talk = new Talk(0);
     talk.mine("id-1");
     assert.equal(talk.now.isBusy, true, "it will be read");
@@ -116,10 +123,10 @@ describe("entries", () => {
 
 describe("answers", () => {
   test("lines that are whole are shown as they come; the rest when it is written down", () => {
-    const talk = new Talk(0);
+    const talk = listening();
     assert.deepEqual(texts(talk, delta("one\ntw")), ["one"]);
     assert.deepEqual(below(talk), ["tw"]);
-    assert.deepEqual(texts(talk, delta("o\nthr"), entry(1, answered("one\ntwo\nthree"))), ["two", "three"]);
+    assert.deepEqual(texts(talk, delta("o\nthr"), entry(2, answered("one\ntwo\nthree"))), ["two", "three"]);
     assert.deepEqual(below(talk), ["  *"], "the turn goes on");
   });
 
@@ -128,9 +135,9 @@ describe("answers", () => {
       fc.property(
         fc.array(fc.constantFrom("a", "b\n", "\n", "cc c", " d\ne"), { maxLength: 20 }),
         (pieces) => {
-          const talk = new Talk(0);
+          const talk = listening();
           const said = pieces.join("");
-          const shown = texts(talk, ...pieces.map((piece) => delta(piece)), entry(1, answered(said)));
+          const shown = texts(talk, ...pieces.map((piece) => delta(piece)), entry(2, answered(said)));
           assert.equal(shown.join("\n").trimEnd(), said.trimEnd());
         },
       ),
@@ -138,13 +145,47 @@ describe("answers", () => {
   });
 
   test("what was broken off and said anew is shown whole, and marked (K2)", () => {
-    const talk = new Talk(0);
-    const shown = texts(talk, delta("half\n"), entry(1, answered("another")));
+    const talk = listening();
+    const shown = texts(talk, delta("half\n"), entry(2, answered("another")));
     assert.deepEqual(shown, ["half", "  (what stands above was broken off; the answer is:)", "another"]);
   });
 
+  test("who joins in the middle of an answer is shown it whole when it is written down, and the next as it comes (K3)", () => {
+    const talk = new Talk(0, 1);
+    assert.deepEqual(
+      texts(talk, entry(1, note("turn-started", { turn: "t" })), delta("f a line\nand"), delta(" more\n")),
+      [],
+    );
+    assert.deepEqual(below(talk), ["  *"]);
+    assert.deepEqual(texts(talk, entry(2, answered("half of a line\nand more"))), [
+      "half of a line",
+      "and more",
+    ]);
+    assert.deepEqual(texts(talk, delta("next\n")), ["next"]);
+  });
+
+  test("after a broken connection an answer goes on below what was shown of it, and nothing is doubled (K3)", () => {
+    const talk = listening();
+    const shown = [...texts(talk, delta("one\ntw"))];
+    talk.cameBack(2); // it was restarted, and says in entry 2 that the turn goes on
+    assert.deepEqual(below(talk), ["  *"]);
+    shown.push(
+      ...texts(talk, entry(2, note("turn-resumed", { turn: "t" })), delta("one\ntwo\nthr"), delta("ee")),
+    );
+    shown.push(...texts(talk, entry(3, answered("one\ntwo\nthree"))));
+    assert.deepEqual(shown, ["one", "two", "three"]);
+  });
+
+  test("after a broken connection another answer is shown whole, and marked (K2)", () => {
+    const talk = listening();
+    texts(talk, delta("one\ntw"));
+    talk.cameBack(1);
+    const shown = texts(talk, delta("ni\n"), entry(2, answered("uni\nverse")));
+    assert.deepEqual(shown, ["  (what stands above was broken off; the answer is:)", "uni", "verse"]);
+  });
+
   test("thinking is told of, and not shown", () => {
-    const talk = new Talk(0);
+    const talk = listening();
     assert.deepEqual(texts(talk, delta("secret plan", "thinking")), []);
     assert.deepEqual(below(talk), ["  * thinks …"]);
   });

@@ -9,7 +9,9 @@
 // Invariants
 //   K1. Every entry is shown once, however often it is heard: after a broken connection some come again.
 //   K2. What a model says is shown as it comes. If what was written down in the end is something else, that is shown whole.
-//   K3. Words of others are told apart from those of whoever sits here, by who wrote them.
+//   K3. Pieces of an answer are shown only if its first was heard: who joins in the middle of one, or was away, is shown it when
+//       it is written down. What stood above before is gone on with, if the answer is still the same.
+//   K4. Words of others are told apart from those of whoever sits here, by who wrote them.
 
 import type { Event } from "../../events/bus.ts";
 import { duration, oneLine } from "../output.ts";
@@ -49,12 +51,14 @@ export class Talk {
   readonly #family = new Family();
   #speech: Speech | null = null;
   #seq: number;
+  #joinedAt: number; //       entries up to this one were there before anybody listened (K3)
   #isBusy = false;
   #outcome: string | null = null;
 
-  /** `seq`: what comes after it is shown. */
-  constructor(seq: number) {
+  /** `seq`: what comes after it is shown. `end`: the last entry that was there when it was joined. */
+  constructor(seq: number, end = seq) {
     this.#seq = seq;
+    this.#joinedAt = end;
   }
 
   get now(): Talked {
@@ -79,6 +83,13 @@ export class Talk {
   /** What children are said to do now. */
   seen(rows: readonly ChildRow[]): void {
     this.#family.seen(rows);
+  }
+
+  /** After a broken connection, when `end` was the last entry. A model may have been asked again, or have gone on meanwhile. */
+  cameBack(end: number): void {
+    this.#joinedAt = end;
+    const speech = this.#speech;
+    if (speech !== null) speech.text = speech.text.slice(0, speech.shown);
   }
 
   hear(event: Event): readonly Line[] {
@@ -132,7 +143,7 @@ export class Talk {
     }
   }
 
-  /** K3 */
+  /** K4 */
   #letter({ from, isPerson, mailId, text }: Extract<Item, { what: "letter" }>): readonly Line[] {
     const own = mailId?.slice(mailId.lastIndexOf(":") + 1) ?? "";
     if (this.#mine.delete(own)) return [];
@@ -163,10 +174,11 @@ export class Talk {
   }
 
   #piece({ turn, step, kind, text }: Extract<Event, { type: "delta" }>): readonly Line[] {
+    this.#isBusy = true;
+    if (this.#seq <= this.#joinedAt) return []; // K3
     const of = `${turn}/${step}`;
     if (this.#speech?.step !== of) this.#speech = { step: of, text: "", shown: 0, isThinking: false };
     const speech = this.#speech;
-    this.#isBusy = true;
     speech.isThinking = kind === "thinking";
     if (kind === "thinking") return [];
     speech.text += text;

@@ -3,14 +3,15 @@
 
 import { emitKeypressEvents } from "node:readline";
 import { Fault } from "../../base/fault.ts";
+import { unlessLate } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
 import type { Event } from "../../events/bus.ts";
-import type { Client, Reconnected } from "../client.ts";
-import { duration, type Screen } from "../output.ts";
+import { passes, type Client, type Reconnected } from "../client.ts";
+import { duration, oneLine, type Screen } from "../output.ts";
 import { Area, plainRow } from "./area.ts";
 import { Editor, type Wish } from "./editor.ts";
 import { liveRows, painted, spinnerAt, TURN_MS } from "./paint.ts";
-import { delivered, passes } from "./sending.ts";
+import { delivered } from "./sending.ts";
 import { obey, slashIn } from "./slash.ts";
 import { Talk, yourWords, type Line } from "./talk.ts";
 
@@ -23,6 +24,8 @@ export interface Chatting {
   readonly header: (width: number) => string;
   /** After which entry it begins; null: the session does not exist before somebody writes to it. */
   readonly from: number | null;
+  /** The last entry that there is. */
+  readonly end: number;
   readonly keyOf: (text: string) => Promise<string>;
 }
 
@@ -31,6 +34,13 @@ const TWICE_MS = 2_000;
 
 /** How often children are asked what they do. */
 const LOOK_MS = 1_000;
+
+/** How long somebody who leaves waits for what was typed before and is not sent yet. */
+const SENDING_MS_MAX = 5_000;
+/** As a command that could not be done now (docs/cli.md). */
+const NOT_SENT_EXIT = 75;
+
+const SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 
 const PASTE_ON = "\x1b[?2004h";
 const PASTE_OFF = "\x1b[?2004l";
@@ -43,7 +53,9 @@ export class ChatTerminal {
   #talk: Talk;
   #isFollowing = false;
   #isToShow = false;
-  #sending: Promise<void> = Promise.resolve();
+  #sending: Promise<unknown> = Promise.resolve();
+  readonly #unsent = new Set<{ readonly text: string }>();
+  readonly #givenUp = new AbortController();
   #stoppedAtMs = 0;
   #broken: unknown = null; //          what ended it, if that was nobody's wish
   #startedAt: string | null = null; // of the daemon, so that a restart can be told from a bad connection
@@ -54,21 +66,27 @@ export class ChatTerminal {
       (text) => void process.stdout.write(text),
       () => process.stdout.columns || 80,
     );
-    this.#talk = new Talk(chatting.from ?? 0);
+    this.#talk = new Talk(chatting.from ?? 0, chatting.end);
   }
 
-  /** Resolves when whoever sits there has left. */
-  async run(): Promise<void> {
+  /** Resolves, with the exit code, when whoever sits there has left and what was typed is sent, or cannot be. */
+  async run(): Promise<number> {
     const { from, header } = this.#chatting;
     const { stdin, stdout } = process;
+    let exit = 0;
     const leave = (): void => this.#over.abort();
+    // In this mode Ctrl-C is a key: a signal is sent by somebody else.
+    const told = (name: NodeJS.Signals): void => {
+      exit = 128 + SIGNALS[name as keyof typeof SIGNALS];
+      leave();
+    };
     const redraw = (): void => this.#show([]);
     emitKeypressEvents(stdin);
     stdin.setRawMode(true);
     stdin.on("keypress", this.#pressed);
     stdin.on("end", leave);
     stdout.on("resize", redraw);
-    process.on("SIGTERM", leave).on("SIGHUP", leave);
+    for (const name of Object.keys(SIGNALS)) process.on(name, told);
     stdout.write(PASTE_ON);
     try {
       this.#show([{ tone: "dim", text: header(stdout.columns || 80) }]);
@@ -80,13 +98,24 @@ export class ChatTerminal {
       this.#over.abort();
       stdin.off("keypress", this.#pressed).off("end", leave);
       stdout.off("resize", redraw);
-      process.off("SIGTERM", leave).off("SIGHUP", leave);
+      for (const name of Object.keys(SIGNALS)) process.off(name, told);
       this.#area.clear();
       stdout.write(PASTE_OFF);
       stdin.setRawMode(false);
       stdin.pause();
     }
+    const isSent = await this.#sent();
     if (this.#broken !== null) throw this.#broken;
+    return isSent ? exit : NOT_SENT_EXIT;
+  }
+
+  /** What is on its way is waited for, for a while; what does not get there is told, so that nobody believes it did. */
+  async #sent(): Promise<boolean> {
+    const { screen, world } = this.#chatting;
+    await unlessLate(world, SENDING_MS_MAX, this.#sending);
+    this.#givenUp.abort();
+    for (const { text } of this.#unsent) screen.err(`not sent: ${oneLine(text)}\n`);
+    return this.#unsent.size === 0;
   }
 
   readonly #pressed = (text: string | undefined, key: Partial<PressedKey>): void => {
@@ -137,7 +166,17 @@ export class ChatTerminal {
       slash === null
         ? () => this.#send(text.replace(/^\/\//, "/"))
         : () => this.#obey(slash.name, slash.rest);
-    this.#sending = this.#sending.then(work).catch((error: unknown) => this.#failed(error));
+    const said = { text };
+    this.#unsent.add(said);
+    this.#sending = this.#sending.then(async () => {
+      try {
+        await work();
+        this.#unsent.delete(said);
+      } catch (error) {
+        if (!this.#over.signal.aborted) this.#unsent.delete(said); // It is told above the line that is typed.
+        this.#failed(error);
+      }
+    });
   }
 
   async #send(message: string): Promise<void> {
@@ -151,9 +190,10 @@ export class ChatTerminal {
         { client, world },
         { sessionKey, message, id },
         trouble,
-        this.#over.signal,
+        this.#givenUp.signal,
       );
-      if (!this.#isFollowing) this.#follow(seq).catch((error: unknown) => this.#broke(error));
+      if (!this.#isFollowing && !this.#over.signal.aborted)
+        this.#follow(seq).catch((error: unknown) => this.#broke(error));
     } catch (error) {
       this.#talk.notMine(id);
       throw error;
@@ -177,6 +217,7 @@ export class ChatTerminal {
   }
 
   async #cameBack({ afterMs }: Reconnected): Promise<void> {
+    this.#talk.cameBack(await this.#end());
     const startedAt = await this.#daemonStartedAt();
     const isSame = startedAt !== null && startedAt === this.#startedAt;
     this.#startedAt = startedAt;
@@ -184,10 +225,23 @@ export class ChatTerminal {
     this.#show([{ tone: "dim", text: `  (${what} ${duration(afterMs)}; nothing lost)` }]);
   }
 
+  /** Infinity: it is gone again, and will come back once more. */
+  async #end(): Promise<number> {
+    const { client, sessionKey } = this.#chatting;
+    const status = client.call("status", { sessionKey }, this.#over.signal);
+    return (await this.#unlessAway(status))?.entries ?? Infinity;
+  }
+
   /** Null: it does not say, or is gone again. */
   async #daemonStartedAt(): Promise<string | null> {
+    const overview = this.#chatting.client.call("overview", {}, this.#over.signal);
+    return (await this.#unlessAway(overview))?.totals.since ?? null;
+  }
+
+  /** Null: nobody is there to be asked, or whoever asks has left. */
+  async #unlessAway<Value>(asked: Promise<Value>): Promise<Value | null> {
     try {
-      return (await this.#chatting.client.call("overview", {}, this.#over.signal)).totals.since;
+      return await asked;
     } catch (error) {
       if (passes(error) || this.#over.signal.aborted) return null;
       throw error;
@@ -220,6 +274,7 @@ export class ChatTerminal {
   }
 
   #show(lines: readonly Line[]): void {
+    if (this.#over.signal.aborted) return; // the terminal is given back
     const { screen, world } = this.#chatting;
     const width = Math.max(10, (process.stdout.columns || 80) - 1);
     const room = Math.max(3, (process.stdout.rows || 24) - 2);

@@ -5,11 +5,11 @@ import { emitKeypressEvents } from "node:readline";
 import { Fault } from "../../base/fault.ts";
 import type { World } from "../../base/world.ts";
 import type { Client } from "../client.ts";
-import { clean, cut, dim, red, type Screen } from "../output.ts";
+import { cut, dim, oneLine, red, type Screen } from "../output.ts";
 import { Editor } from "./editor.ts";
 import { topFrame, type Picture } from "./frame.ts";
 import { Looking } from "./looking.ts";
-import { passes } from "./sending.ts";
+import { passes } from "../client.ts";
 
 export interface Watching {
   readonly client: Client;
@@ -39,6 +39,7 @@ export class TopTerminal {
   #chosen: string | null = null;
   #asking: Asking | null = null;
   #told = ""; //                         what became of the last wish
+  #isBad = false; //                     and whether that is a failure
   #isAway = false; //                    a chat has the terminal
   #broken: unknown = null;
 
@@ -83,7 +84,7 @@ export class TopTerminal {
   async #pictures(): Promise<void> {
     const { world, everyMs, most } = this.#watching;
     const { signal } = this.#over;
-    for (let shown = 0; shown < most && !signal.aborted; shown += 1) {
+    for (let shown = 0; shown < most && !signal.aborted;) {
       if (shown > 0) await world.sleep(everyMs, signal).catch(() => {}); // it ends with the signal
       if (signal.aborted) return;
       if (this.#isAway) continue;
@@ -92,9 +93,11 @@ export class TopTerminal {
       } catch (error) {
         if (signal.aborted) return;
         if (!passes(error) || this.#picture === null) throw error;
-        this.#told = (error as Fault).message; // It may be restarting: the last picture stays.
+        this.#tell((error as Fault).message, true); // It may be restarting: the last picture stays.
       }
+      if (this.#isAway) continue; // Somebody has opened a chat meanwhile: what nobody saw is not counted.
       this.#draw();
+      shown += 1;
     }
   }
 
@@ -116,13 +119,20 @@ export class TopTerminal {
   #bottom(width: number): string {
     const { screen } = this.#watching;
     const asking = this.#asking;
-    if (asking === null)
-      return this.#told === ""
-        ? dim(screen, cut(HELP, width))
-        : cut(clean(this.#told).replaceAll("\n", " "), width);
+    if (asking === null) return this.#told === "" ? dim(screen, cut(HELP, width)) : this.#toldIn(width);
     const typed = asking.editor?.text.replaceAll("\n", " ") ?? "";
     const room = Math.max(1, width - asking.question.length - 2);
     return cut(`${asking.question} ${typed.length > room ? `…${typed.slice(1 - room)}` : typed}`, width);
+  }
+
+  #toldIn(width: number): string {
+    const shown = cut(oneLine(this.#told), width);
+    return this.#isBad ? red(this.#watching.screen, shown) : shown;
+  }
+
+  #tell(text: string, isBad: boolean): void {
+    this.#told = text;
+    this.#isBad = isBad;
   }
 
   readonly #pressed = (
@@ -197,7 +207,7 @@ export class TopTerminal {
   #do(asking: Asking, text: string): void {
     asking.answer(text).then(
       (told) => {
-        this.#told = told;
+        this.#tell(told, false);
         this.#draw();
       },
       (error: unknown) => this.#failed(error),
@@ -226,7 +236,7 @@ export class TopTerminal {
   #failed(error: unknown): void {
     if (this.#over.signal.aborted) return;
     if (error instanceof Fault) {
-      this.#told = red(this.#watching.screen, `${clean(error.message)} (${error.todo})`);
+      this.#tell(`${error.message} (${error.todo})`, true);
       this.#draw();
       return;
     }

@@ -5,6 +5,7 @@ import { aboutOf, itemOf, type Item, type ToolCalled } from "./entries.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
 import {
   clean,
+  column,
   cut,
   cyan,
   dim,
@@ -17,7 +18,6 @@ import {
   count,
   type Screen,
 } from "../output.ts";
-import { column } from "./cells.ts";
 
 export interface Paper {
   readonly colour: boolean;

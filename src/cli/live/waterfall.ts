@@ -1,8 +1,20 @@
 // A turn as a waterfall: what came after what, how long each took, and what it used. Bars have one scale.
 
 import type { Output } from "../../calls/door.ts";
-import { count, cut, dim, duration, green, many, money, oneLine, red, cyan, type Screen } from "../output.ts";
-import { column } from "./cells.ts";
+import {
+  column,
+  count,
+  cut,
+  dim,
+  duration,
+  green,
+  many,
+  money,
+  oneLine,
+  red,
+  cyan,
+  type Screen,
+} from "../output.ts";
 
 export type Trace = Output<"trace">;
 
@@ -142,7 +154,7 @@ function totalsOf({ totals }: Trace): string {
   const failed = failedTools === 0 ? "" : ` (${failedTools} failed)`;
   const cached = usage.cacheRead + usage.cacheWrite === 0 ? "" : `, ${count(usage.cacheRead)} cached`;
   return [
-    `${many(steps, "step")}, ${duration(modelMs)} of models`,
+    `${many(steps, "step")}, ${duration(modelMs)} in steps`,
     `${many(tools, "tool call")}${failed}`,
     `${count(usage.input + usage.cacheRead + usage.cacheWrite)} tokens in${cached}, ${count(usage.output)} out`,
     money(cost),

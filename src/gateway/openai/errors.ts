@@ -5,7 +5,7 @@ import type { Context } from "hono";
 import { Fault, type FaultCode } from "../../base/fault.ts";
 import type { Log } from "../../base/log.ts";
 import type { TurnOutcome } from "../../turns/where.ts";
-import { faultOf, type LetIn } from "../gate.ts";
+import { failureIn, faultOf, type LetIn } from "../gate.ts";
 
 export interface Problem {
   readonly status: number;
@@ -33,6 +33,11 @@ export class Refused extends Fault {
 /** What is in a request and cannot be done here. */
 export function unsupported(param: string, why: string): Refused {
   return new Refused("bad_input", `${param}: ${why}`, { param, word: "unsupported_parameter" });
+}
+
+/** Where clients of OpenAI come: there also what is refused before a door is reached is told in their words. */
+export function isOpenai(path: string): boolean {
+  return /^\/v1\/(?:chat\/completions|responses|models)(?:\/|$)/.test(path);
 }
 
 export function problemOf(error: unknown): Problem {
@@ -77,8 +82,5 @@ export function problemResponse({ status, retry, error }: Problem): Response {
 
 /** For the whole door: whatever was thrown on the way to an answer. */
 export function refusing(log: Log): (error: Error, context: Context<LetIn>) => Response {
-  return (error, { req }) => {
-    if (!(error instanceof Fault)) log.error({ err: error, path: req.path }, "a request failed");
-    return problemResponse(problemOf(error));
-  };
+  return (error, context) => problemResponse(problemOf(failureIn(log, context, error)));
 }

@@ -5,7 +5,7 @@ import { turnProblem, type Problem } from "./errors.ts";
 import type { Reading, Tokens } from "./reading.ts";
 import { OWN_NAME } from "./sessions.ts";
 import type { ResponsesRequest } from "./shapes.ts";
-import { spotName, type Spot, type Told } from "./turn.ts";
+import { spotName, type Named, type Told } from "./turn.ts";
 
 type Status = "queued" | "in_progress" | "completed" | "incomplete" | "failed";
 
@@ -19,8 +19,8 @@ export interface Frame {
 
 const PREFIX = "resp_";
 
-export function responseId(spot: Spot): string {
-  return `${PREFIX}${spotName(spot)}`;
+export function responseId(named: Named): string {
+  return `${PREFIX}${spotName(named)}`;
 }
 
 /** The name of the spot; an id of another kind names none. */
@@ -66,14 +66,18 @@ export function broken(frame: Frame, problem: Problem): object {
   return responseOf(frame, { status: "failed", output: [], problem, tokens: null });
 }
 
-/** As the transcript has it. */
-export function kept(spot: Spot, reading: Reading): object {
-  const frame: Frame = {
-    id: responseId(spot),
-    createdAt: Math.floor((reading.sinceMs ?? 0) / 1_000),
+/** Of a response that is asked for later, whose request is not kept. */
+export function frameOf(named: Named, sinceMs: number): Frame {
+  return {
+    id: responseId(named),
+    createdAt: Math.floor(sinceMs / 1_000),
     request: null,
-    model: `${OWN_NAME}/${agentOf(spot.key)}`,
+    model: `${OWN_NAME}/${agentOf(named.key)}`,
   };
+}
+
+/** As the transcript has it. */
+export function kept(frame: Frame, reading: Reading): object {
   const { end, tokens, isCut } = reading;
   if (end === null) return begun(frame, reading.sinceMs === null ? "queued" : "in_progress");
   return ended(frame, { outcome: end.outcome, reason: end.reason, text: reading.text(), tokens, isCut });

@@ -18,7 +18,7 @@ import {
   type Wanted,
 } from "./sessions.ts";
 import type { ResponsesRequest } from "./shapes.ts";
-import { answerTo, found, send, spotOf, telling, type Asking, type Sent } from "./turn.ts";
+import { answerTo, found, send, spotName, spotOf, telling, type Asking, type Sent } from "./turn.ts";
 
 type Names = Omit<Naming, "user">;
 
@@ -41,7 +41,7 @@ export class Responses {
       return streamed(asking, sent, eventsOf(asking, sent, frame, events), failed);
     }
     const headers = { "x-session-key": sent.sessionKey };
-    if (request.background === true) return Response.json(shown.begun(frame, "queued"), { headers });
+    if (request.background === true) return Response.json(await begunOf(asking, sent, frame), { headers });
     const told = await answerTo(asking, sent);
     if (told.outcome !== "done") return problemResponse(turnProblem(told.outcome, told.reason));
     return Response.json(shown.ended(frame, told), { headers });
@@ -88,9 +88,17 @@ export class Responses {
   }
 }
 
+/** Of a message that was sent before the turn may be over. */
+async function begunOf(asking: Asking, sent: Sent, frame: Frame): Promise<object> {
+  if (!sent.repeated) return shown.begun(frame, "queued");
+  const { reading, sinceMs } = await found(asking, spotName(spotOf(sent)));
+  return shown.kept({ ...frame, createdAt: Math.floor(sinceMs / 1_000) }, reading);
+}
+
 export async function retrieve(asking: Asking, id: string): Promise<Response> {
-  const { spot, reading } = await found(asking, shown.spotIn(id));
-  return Response.json(shown.kept(spot, reading), { headers: { "x-session-key": spot.key } });
+  const { spot, reading, sinceMs } = await found(asking, shown.spotIn(id));
+  const frame = shown.frameOf(spot, sinceMs);
+  return Response.json(shown.kept(frame, reading), { headers: { "x-session-key": spot.key } });
 }
 
 /**

@@ -5,9 +5,11 @@ import { alarm, CALLED_OFF } from "../../base/waiting.ts";
 import type { Person } from "../../calls/call.ts";
 import type { Input, Output } from "../../calls/door.ts";
 import type { Event } from "../../events/bus.ts";
-import { TURN_READ_MS } from "../../limits.ts";
+import { PAGE_ROWS_MAX, TURN_READ_MS } from "../../limits.ts";
+import type { Mail } from "../../mail/letter.ts";
 import { parseKey, type SessionKey } from "../../routing/key.ts";
-import type { TurnOutcome } from "../../turns/where.ts";
+import type { Page } from "../../store/store.ts";
+import { isNote, type TurnOutcome } from "../../turns/where.ts";
 import type { Gate } from "../gate.ts";
 import { Refused } from "./errors.ts";
 import { Reading, type Tokens } from "./reading.ts";
@@ -31,34 +33,41 @@ export interface Told {
   readonly isCut: boolean;
 }
 
-/** Where a turn is to be found again. Known before it has begun, and kept nowhere: it is the id that a client gets. */
-export interface Spot {
+/**
+ * Which turn: the one that answers this letter. Known before it has begun, and kept nowhere: it is the id that a client gets,
+ * the same however often it sends the message.
+ */
+export interface Named {
   readonly key: SessionKey;
-  readonly seq: number; //    an entry before it
   readonly letter: string; // digest of the letter's id
+}
+
+/** Where the turn is to be read. */
+export interface Spot extends Named {
+  readonly seq: number; // an entry before it; who sends again may be told a later one
 }
 
 export function spotOf({ sessionKey, seq, id }: Sent): Spot {
   return { key: parseKey(sessionKey), seq, letter: digest([id]) };
 }
 
-export function spotName({ key, seq, letter }: Spot): string {
-  return Buffer.from(JSON.stringify([key, seq, letter])).toString("base64url");
+export function spotName({ key, letter }: Named): string {
+  return Buffer.from(JSON.stringify([key, letter])).toString("base64url");
 }
 
-/** Null: it is no name of a spot. */
-function spotNamed(name: string): Spot | null {
+/** Null: it is no name of a turn. */
+function namedBy(name: string): Named | null {
   try {
-    const [key, seq, letter] = JSON.parse(Buffer.from(name, "base64url").toString()) as unknown[];
-    if (typeof key !== "string" || typeof letter !== "string" || !Number.isSafeInteger(seq)) return null;
-    const spot = { key: parseKey(key), seq: seq as number, letter };
-    return spotName(spot) === name ? spot : null; // base64 can be written in more than one way; a name cannot
+    const [key, letter] = JSON.parse(Buffer.from(name, "base64url").toString()) as unknown[];
+    if (typeof key !== "string" || typeof letter !== "string") return null;
+    const named = { key: parseKey(key), letter };
+    return spotName(named) === name ? named : null; // base64 can be written in more than one way; a name cannot
   } catch {
     return null; // not JSON, or not a key
   }
 }
 
-function isAt({ letter }: Spot): (mailId: string) => boolean {
+function isAt({ letter }: Named): (mailId: string) => boolean {
   return (mailId) => digest([mailId]) === letter;
 }
 
@@ -199,22 +208,57 @@ async function endedBefore({ gate, caller, over }: Asking, sent: Sent): Promise<
   return { outcome, reason, text, tokens: { input: 0, cached: 0, output: 0 }, isCut: false };
 }
 
-/** What is kept of a turn. not_found: there is no such session any more, or nothing of it. */
-export async function found(
-  asking: Asking,
-  name: string,
-): Promise<{ readonly spot: Spot; readonly reading: Reading; readonly status: Output<"status"> }> {
+/** What is kept of a turn. */
+interface Kept {
+  readonly spot: Spot;
+  readonly reading: Reading;
+  readonly status: Output<"status">;
+  readonly sinceMs: number; // when its letter was taken; of one that waits, when it was posted
+}
+
+/** not_found: there is no such session any more, or nothing of it. */
+export async function found(asking: Asking, name: string): Promise<Kept> {
   const { gate, caller, over } = asking;
-  const spot = spotNamed(name);
   const unknown = (): Refused => new Refused("not_found", "there is no response of that id", {});
-  if (spot === null) throw unknown();
-  const status = await gate.door
-    .call("status", caller, { sessionKey: spot.key }, over)
-    .catch((error: unknown) => {
-      throw error instanceof Fault && error.code === "not_found" ? unknown() : error;
-    });
-  if (spot.seq < 0 || spot.seq > status.entries) throw unknown();
-  const reading = await read(asking, spot, status.entries);
-  if (reading.sinceMs === null && status.waitingLetters === 0) throw unknown();
-  return { spot, reading, status };
+  const named = namedBy(name);
+  if (named === null) throw unknown();
+  const { key } = named;
+  const waits = await mailOf(gate, named); // First: a letter goes from there into the transcript.
+  const seq = waits === null ? await seqBefore(gate, named) : 0;
+  if (seq === null) throw unknown();
+  const status = await gate.door.call("status", caller, { sessionKey: key }, over).catch((error: unknown) => {
+    throw error instanceof Fault && error.code === "not_found" ? unknown() : error;
+  });
+  const spot = { ...named, seq };
+  const reading = await read(asking, spot, waits === null ? status.entries : 0);
+  const sinceMs = waits?.postedAtMs ?? reading.sinceMs;
+  if (sinceMs === null) throw unknown();
+  return { spot, reading, status, sinceMs };
+}
+
+/** Null: it does not wait. */
+async function mailOf({ system: { store } }: Gate, named: Named): Promise<Mail | null> {
+  const isOurs = isAt(named);
+  let cursor: string | null = null;
+  do {
+    const page: Page<Mail> = await store.mail(named.key, { cursor, limit: PAGE_ROWS_MAX });
+    const mail = page.rows.find(({ id }) => isOurs(id));
+    if (mail) return mail;
+    cursor = page.next;
+  } while (cursor !== null);
+  return null;
+}
+
+/** The entry before the turn, looked for from the end: mostly it is the last one. Null: no turn has the letter. */
+async function seqBefore({ system: { store } }: Gate, named: Named): Promise<number | null> {
+  const session = await store.session(named.key);
+  if (session === null) return null;
+  const isOurs = isAt(named);
+  let isFound = false;
+  for await (const entry of store.entries(session.transcript.id, { before: null })) {
+    if (entry.type === "gap") continue;
+    isFound ||= entry.type === "message" && entry.mailId !== undefined && isOurs(entry.mailId);
+    if (isFound && isNote(entry, "turn-started")) return entry.seq - 1;
+  }
+  return isFound ? 0 : null;
 }

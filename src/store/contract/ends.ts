@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Untouched } from "../store.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import type { Change, Untouched } from "../store.ts";
 import { ended, noted, pages, refused, said, withoutTrace, Corner, type Open } from "./corner.ts";
 
 export function deleteContract(corner: () => Corner): void {
@@ -114,7 +115,32 @@ export function deleteContract(corner: () => Corner): void {
       assert.deepEqual(await at.seqs(key, { since: 0 }), []);
     });
 
-    test("children stay when their parent is deleted", async () => {
+    test("whoever found that a session may go is refused when it has a child since, unless that one goes first", async () => {
+      const at = corner();
+      const [parent, child, grandchild] = [await at.open("parent"), at.key("child"), at.key("grandchild")];
+      const going = async (key: SessionKey): Promise<Change> => {
+        const { id, lastSeq } = (await at.row(key)).transcript;
+        return { do: "delete", key, expect: { transcript: id, lastSeq } };
+      };
+      const parentGoes = await going(parent);
+      await at.store.commit([at.opening(child, { parent }), at.opening(grandchild, { parent: child })]);
+      await withoutTrace(at, "stale_writer", [parentGoes]);
+      await at.end(grandchild); // also one that has ended is somebody's child
+      const [childGoes, grandchildGoes] = [await going(child), await going(grandchild)];
+      await withoutTrace(at, "stale_writer", [childGoes, parentGoes]);
+      await withoutTrace(at, "stale_writer", [parentGoes, childGoes, grandchildGoes]); // not in this order
+      await withoutTrace(at, "stale_writer", [
+        grandchildGoes,
+        childGoes,
+        at.opening(at.key("late"), { parent }),
+        parentGoes,
+      ]);
+      await at.store.commit([grandchildGoes, childGoes, parentGoes]);
+      for (const key of [parent, child, grandchild]) assert.equal(await at.store.session(key), null);
+      await withoutTrace(at, "not_found", [at.opening(child, { parent })]); // nobody is born below who is gone
+    });
+
+    test("children stay when their parent is deleted whatever has happened to it", async () => {
       const at = corner();
       const parent = await at.open("parent");
       const child = await at.open("child", { parent });

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { LETTER_BYTES_MAX, MAILBOX_LETTERS_MAX, MAIL_ID_KEPT_MS, PAGE_BYTES_MAX } from "../../limits.ts";
 import type { Letter } from "../../mail/letter.ts";
 import type { Block } from "../../transcript/entry.ts";
+import type { Change } from "../store.ts";
 import { ended, letterOf, pages, refused, withoutTrace, type Corner } from "./corner.ts";
 
 export function mailContract(corner: () => Corner): void {
@@ -188,6 +189,52 @@ export function mailContract(corner: () => Corner): void {
       at.world.pass(1);
       assert.deepEqual(await repeated(), [false, true, true]);
       assert.deepEqual(await at.waiting(key), ["waiting", "x"]);
+    });
+
+    test("what comes with a letter happens once, like the letter: a birth, a revival, a setting", async () => {
+      const at = corner();
+      const key = at.key("a");
+      const sending = (name: string, label: string): Change[] => {
+        const posting = at.posting(key, name);
+        const { id } = posting.letter;
+        return [
+          at.opening(key, { ifExists: "keep", with: id }),
+          { do: "revive", key, with: id },
+          { do: "set", key, version: null, settings: { label }, with: id },
+          posting,
+        ];
+      };
+      const row = async (): Promise<unknown> => {
+        const { state, settings, settingsVersion } = await at.row(key);
+        return [state.kind, settings.label, settingsVersion];
+      };
+      await at.store.commit(sending("1", "one"));
+      await at.store.commit(sending("2", "two"));
+      const before = await at.everything();
+      const again = async (): Promise<void> => {
+        const { posts } = await at.store.commit(sending("1", "one"));
+        assert.deepEqual(
+          posts.map(({ repeated }) => repeated),
+          [true],
+        );
+      };
+      await again(); // while it waits
+      assert.deepEqual(await at.everything(), before);
+      const ids = (await at.mail(key)).map(({ id }) => id);
+      await at.store.commit([{ do: "take", key, fence: 0, ids }]);
+      await at.end(key);
+      await at.reopen();
+      await again(); // when it was taken
+      assert.deepEqual(await row(), ["ended", "two", 3]);
+      await at.store.commit(sending("3", "three"));
+      assert.deepEqual(await row(), ["idle", "three", 4]);
+      await at.store.commit([{ do: "delete", key, expect: null }]);
+      await again(); // when its reader is gone
+      assert.equal(await at.store.session(key), null);
+      // A stale version is of no matter where nothing is set.
+      const stale = { do: "set", key, version: 7, settings: {}, with: ids[0] ?? "" } as const;
+      await at.store.commit([at.opening(key), stale]);
+      assert.deepEqual(await row(), ["idle", null, 1]);
     });
 
     test("deleting a session takes its waiting mail along; a letter from outside that it had taken stays known", async () => {

@@ -319,7 +319,7 @@ test("more transcripts than files are kept open are written without losing a lin
 
 test("folders that two threads make at the same time are there for both", async (t) => {
   const home = scratch(t);
-  const { href } = new URL("./files.ts", import.meta.url);
+  const { href } = new URL("../../base/directory.ts", import.meta.url);
   const script = `
     const { workerData, threadId } = require("node:worker_threads");
     import(workerData.href).then(({ makeDirectory }) => {

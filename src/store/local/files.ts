@@ -19,7 +19,6 @@ import {
   fsyncSync,
   ftruncateSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readSync,
   rmSync,
@@ -28,6 +27,7 @@ import {
   constants,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { makeDirectory } from "../../base/directory.ts";
 import { OPEN_FILES_MAX } from "../../limits.ts";
 import type { Paths } from "./paths.ts";
 import { isMissing } from "./trouble.ts";
@@ -224,24 +224,6 @@ export class TranscriptFiles {
 /** Below the home only: should the home itself be gone, it is not made again behind everybody's back. */
 function makeDirectories(home: string, directory: string): void {
   if (existsSync(home)) makeDirectory(directory);
-}
-
-/**
- * With those above it; returns what was missing. Another may make one of them in the same moment, as the main thread does
- * with an agent's folder: then it is there, and its name is synced as if it were ours. Node's own `recursive` never returns
- * where nothing can be made, as in /proc.
- */
-export function makeDirectory(directory: string): readonly string[] {
-  const missing: string[] = [];
-  for (let at = directory; dirname(at) !== at && !existsSync(at); at = dirname(at)) missing.unshift(at);
-  for (const each of missing) {
-    try {
-      mkdirSync(each, { mode: 0o700 });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !statSync(each).isDirectory()) throw error;
-    }
-  }
-  return missing;
 }
 
 export function syncDirectory(path: string): void {

@@ -30,6 +30,7 @@ import {
   checkFence,
   checkRead,
   checkUntouched,
+  companionOf,
   headerOf,
   openedRow,
   tell,
@@ -160,6 +161,8 @@ export class Group {
   }
 
   #change(change: WireChange, atMs: number): void {
+    const letter = companionOf(change);
+    if (letter !== null && this.#mail.isKnown(letter)) return;
     switch (change.do) {
       case "open":
         return this.#open(change, atMs);
@@ -296,7 +299,8 @@ export class Group {
     const numbered = this.#rows.get(change.key);
     const { row } = numbered;
     const waiting = this.#tables.waiting(row.key);
-    checkUntouched(row, change.expect, waiting.length > 0);
+    const children = change.expect !== null && this.#tables.hasChild(row.key);
+    checkUntouched(row, change.expect, { mail: waiting.length > 0, children });
     const path = transcriptPath(this.#paths, row.agent, row.transcript.id);
     this.#mail.forward(row.key, waiting, this.#forwarded);
     this.#tables.erase(numbered, atMs);

@@ -39,6 +39,12 @@ export class Mailroom {
     return { id, to: address.to, repeated: false };
   }
 
+  /** Whether posting it would be a repeat. */
+  isKnown(id: string): boolean {
+    const known = this.#tables.letter(id);
+    return known !== null && this.#isRemembered(id, known);
+  }
+
   take({ key, ids }: Of<"take">, atMs: number): void {
     const numbered = this.#rows.get(key);
     for (const id of ids) {

@@ -10,8 +10,9 @@
 import { accessSync, constants, existsSync, rmSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makeDirectory } from "../../base/directory.ts";
 import { Fault } from "../../base/fault.ts";
-import { makeDirectory, syncDirectory } from "./files.ts";
+import { syncDirectory } from "./files.ts";
 import type { Paths } from "./paths.ts";
 import { isBusy, isDamaged, isFull, isIo } from "./trouble.ts";
 

@@ -116,6 +116,11 @@ export class Tables {
     return this.#database.prepare(taken).get(id) !== undefined;
   }
 
+  /** Rows are inserted and erased at once, and a parent never changes: what the table says is so. */
+  hasChild(key: SessionKey): boolean {
+    return this.#database.prepare("SELECT 1 FROM sessions WHERE parent = ? LIMIT 1").get(key) !== undefined;
+  }
+
   letter(id: string): Known | null {
     const found = this.#mailById.get(id);
     if (!found) return null;

@@ -21,6 +21,7 @@ import {
   checkParent,
   checkRead,
   checkUntouched,
+  companionOf,
   forwardTo,
   headerOf,
   isCapped,
@@ -85,6 +86,8 @@ export class Commit {
   }
 
   #change(change: Change, before: readonly Entry[] | Fault): void {
+    const letter = companionOf(change);
+    if (letter !== null && this.#tables.letter(letter, this.#atMs) !== null) return;
     switch (change.do) {
       case "open":
         return this.#open(change, before);
@@ -268,7 +271,8 @@ export class Commit {
     const { row } = tables.session(key);
     const { transcript } = row;
     const waiting = tables.waitingFor(key);
-    checkUntouched(row, expect, waiting.length > 0);
+    const children = tables.sessions.values().some((each) => each.row.parent === key);
+    checkUntouched(row, expect, { mail: waiting.length > 0, children });
     this.orphaned.push(...(tables.blobNames.get(transcript.id) ?? []));
     this.#put(tables.sessions, key, null);
     this.#forward(waiting);
