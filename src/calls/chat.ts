@@ -14,7 +14,6 @@
 //   V3. Every message comes once, in order; who says the last `resume` it has goes on from there (events/follow.ts).
 
 import { z } from "zod";
-import { Fault } from "../base/fault.ts";
 import type { Bus, Event } from "../events/bus.ts";
 import { follow } from "../events/follow.ts";
 import { PAGE_ROWS_MAX } from "../limits.ts";
@@ -30,6 +29,7 @@ import { failureWords } from "../turns/ending.ts";
 import { isSilent, NO_REPLY, resultTold, stepTold, wordsOf } from "../turns/replies.ts";
 import { isNote, type TurnEnded, type TurnStarted } from "../turns/where.ts";
 import type { System } from "./call.ts";
+import { place, placeAfter, seqAt } from "./place.ts";
 import { configured } from "./reach.ts";
 import type { Streamed } from "./streams.ts";
 
@@ -40,11 +40,11 @@ export const chatInput = z.strictObject({
   peer: z.string().min(1).describe("The visitor's id, as `receive` is told it."),
   agent: z.string().optional().describe("The agent that is spoken to; without it, main."),
   thread: z.string().nullable().optional(),
-  from: z
-    .int()
-    .min(0)
+  from: place
     .optional()
-    .describe("The last `seq` you have: 0 for all of it. Without it, what happens from now on."),
+    .describe(
+      "The last `seq` you have: 0 for all of it; or the word to come back with. Without it, what happens from now on.",
+    ),
 });
 
 export const chatted = z.union([
@@ -75,13 +75,9 @@ export async function chat(
   configured(system, parseAgent(agent));
   const { key, replyTo } = system.routes.of({ ...who, thread, topic: false, agent: parseAgent(agent) });
   const session = await system.store.session(key);
-  const lastSeq = session?.transcript.lastSeq ?? 0;
-  if (from !== undefined && from > lastSeq)
-    throw new Fault(
-      "bad_input",
-      `from: the chat has entries up to ${lastSeq}, so follow from 0 to ${lastSeq}`,
-    );
-  return shown(new View(system, key, replyTo), bus, { session, from: from ?? lastSeq }, signal);
+  const { id: transcript = null, lastSeq = 0 } = session?.transcript ?? {};
+  const seq = seqAt(from ?? null, { name: "the chat", transcript, lastSeq });
+  return shown(new View(system, key, replyTo), bus, { session, from: seq }, signal);
 }
 
 async function* shown(
@@ -147,7 +143,7 @@ class View {
   async *of(event: Event): AsyncGenerator<Streamed<Shown>> {
     if (event.type === "entry") {
       const message = await this.entry(event.entry);
-      if (message !== null) yield { event: message, resume: String(event.seq) };
+      if (message !== null) yield { event: message, resume: await this.#placeAfter(event.seq) };
       if (isNote(event.entry, "turn-ended") && this.types(false))
         yield passing({ type: "typing", isTyping: false });
     } else if (event.type === "state") {
@@ -157,6 +153,11 @@ class View {
       const text = this.#draft.add(event);
       if (text !== "") yield passing({ type: "delta", text });
     }
+  }
+
+  async #placeAfter(seq: number): Promise<string | null> {
+    this.#row ??= await this.#system.store.session(this.key); // It was opened since.
+    return this.#row && placeAfter(seq, this.#row.transcript.id);
   }
 
   /** True: this is news. */

@@ -5,13 +5,13 @@
 // one, as `watch` has them, may be.
 
 import { z } from "zod";
-import { Fault } from "../base/fault.ts";
 import type { Bus, Event } from "../events/bus.ts";
 import { follow as following } from "../events/follow.ts";
 import { WATCH_PAUSE_MS } from "../limits.ts";
 import { DEFAULT_AGENT, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
 import type { Person, Scope, System } from "./call.ts";
 import { chat, chatInput, chatted } from "./chat.ts";
+import { place, placeAfter, seqAt } from "./place.ts";
 import { reached } from "./reach.ts";
 import { row } from "./schemas.ts";
 import { sessionKey } from "./setting-shapes.ts";
@@ -43,9 +43,6 @@ export interface Stream<In extends z.ZodType = z.ZodType, Out extends z.ZodType 
 function stream<In extends z.ZodType, Out extends z.ZodType>(of: Stream<In, Out>): Stream<In, Out> {
   return of;
 }
-
-/** A seq, and of which transcript: one that is opened anew under the same key counts from 1 again. */
-const PLACE = /^\d{1,15}(?:@[\w-]+)?$/;
 
 const followed = z.union([
   z.strictObject({
@@ -83,8 +80,7 @@ export const streams = {
     http: "GET /sessions/:sessionKey/events",
     input: z.strictObject({
       sessionKey: sessionKey.optional().describe("The key of a session; without it, main."),
-      from: z
-        .union([z.int().min(0), z.string().regex(PLACE)])
+      from: place
         .optional()
         .describe(
           "The last entry you have: 0 for all of them; or the word to come back with. Without it, what happens from now on.",
@@ -93,8 +89,8 @@ export const streams = {
     output: followed,
     run: async (system, bus, { sessionKey: of, from }, signal) => {
       const key = of === undefined ? mainKey(DEFAULT_AGENT) : parseKey(of);
-      const place = await placeOf(system, key, from ?? null);
-      return withResume(followFrom(system, bus, place, signal), place.transcript);
+      const begin = await beginning(system, key, from ?? null);
+      return withResume(followFrom(system, bus, begin, signal), begin.transcript);
     },
   }),
   watch: stream({
@@ -133,7 +129,7 @@ export async function follow(
   { key, from }: { readonly key: SessionKey; readonly from: number | null },
   signal: AbortSignal,
 ): Promise<AsyncGenerator<Event, void>> {
-  return followFrom(system, bus, await placeOf(system, key, from), signal);
+  return followFrom(system, bus, await beginning(system, key, from), signal);
 }
 
 interface FollowedFrom {
@@ -142,15 +138,13 @@ interface FollowedFrom {
   readonly seq: number;
 }
 
-async function placeOf(system: System, key: SessionKey, from: number | string | null): Promise<FollowedFrom> {
-  const { id, lastSeq } = (await reached(system, ANYBODY, key)).transcript;
-  const [seq, transcript = id] = String(from ?? lastSeq).split("@");
-  if (transcript !== id)
-    throw new Fault("bad_input", `from: ${key} was removed and opened anew since; follow it from 0`);
-  const at = Number(seq);
-  if (!(Number.isSafeInteger(at) && at >= 0 && at <= lastSeq))
-    throw new Fault("bad_input", `from: ${key} has entries up to ${lastSeq}, so follow from 0 to ${lastSeq}`);
-  return { key, transcript, seq: at };
+async function beginning(
+  system: System,
+  key: SessionKey,
+  from: number | string | null,
+): Promise<FollowedFrom> {
+  const { id: transcript, lastSeq } = (await reached(system, ANYBODY, key)).transcript;
+  return { key, transcript, seq: seqAt(from, { name: key, transcript, lastSeq }) };
 }
 
 function followFrom(
@@ -173,7 +167,7 @@ async function* withResume(
   for await (const event of events)
     yield {
       event: event as z.input<typeof followed>,
-      resume: event.type === "entry" ? `${event.seq}@${transcript}` : null,
+      resume: event.type === "entry" ? placeAfter(event.seq, transcript) : null,
     };
 }
 

@@ -28,7 +28,13 @@ export const serve: Command = {
     // What is loaded now stays. Room for the young that grew for it would never shrink: some 20 MB of an idle process.
     setFlagsFromString("--semi-space-growth-factor=1");
     const { serve: begin } = await import("../daemon.ts");
-    const ready = (text: string): void => {
+    let isReady = false;
+    const say = (text: string): void => {
+      if (isReady) {
+        if (!screen.json) screen.out(text); // that it has stopped
+        return;
+      }
+      isReady = true;
       setFlagsFromString("--semi-space-growth-factor=2"); // as it was
       giveBack();
       if (screen.json) json(screen, { ...aboutIn(home), home });
@@ -40,7 +46,7 @@ export const serve: Command = {
       port: portIn(textOf(options, "port")),
       env: { ...env },
       version: version(),
-      say: ready,
+      say,
     });
   },
 };

@@ -33,7 +33,7 @@ test("who comes later, or comes back, reads on from what it has: each message on
   const messages = (chat: typeof all) => chat.shown.filter(({ event }) => event.type === "message");
   assert.deepEqual(messages(all), messages(first));
   for (const [at, { resume }] of messages(all).entries()) {
-    const rest = await stage.chat({ peer: "ann", from: Number(resume) });
+    const rest = await stage.chat({ peer: "ann", from: resume ?? "0" });
     await until(() => rest.lines.length === 5 - at);
     assert.deepEqual(rest.lines, all.lines.slice(at + 1));
     await rest.end();
@@ -183,6 +183,25 @@ test("what several messages of a visitor begin together is answered once", async
   await stage.sessions.cont(sessionKey);
   await until(() => chat.lines.length === 5);
   assert.deepEqual(chat.lines.slice(2), ["you: !say two", "you: !say three", "agent: two\nthree"]);
+});
+
+test("a chat that is removed begins anew, and nobody goes on in the middle of it", async (t) => {
+  const stage = await Stage.open(t, APART);
+  const chat = await stage.chat({ peer: "ann" });
+  const { sessionKey } = await stage.send("ann", "!say one");
+  await until(() => chat.lines.length === 2);
+  await until(async () => (await stage.sessions.status(sessionKey)).state === "idle");
+  const { resume } = chat;
+  await stage.sessions.remove(sessionKey);
+  await assert.rejects(chat.end(), fault("not_found", /was removed/));
+  const gone = fault("bad_input", /the chat was removed since, and begins anew/);
+  await assert.rejects(stage.chat({ peer: "ann", from: resume }), gone);
+  const anew = await stage.chat({ peer: "ann", from: 0 });
+  await stage.send("ann", "!say two");
+  await until(() => anew.lines.length === 2);
+  assert.deepEqual(anew.lines, ["you: !say two", "agent: two"]);
+  await assert.rejects(stage.chat({ peer: "ann", from: resume }), gone);
+  await anew.end();
 });
 
 test("what cannot be followed is refused with what is wrong", async (t) => {

@@ -224,13 +224,14 @@ interface Shown {
 export class Chat {
   readonly shown: Streamed<Shown>[] = [];
   readonly #over: AbortController;
-  readonly #reading: Promise<void>;
+  #reading: Promise<void>;
 
   constructor(events: AsyncIterable<Streamed<Shown>>, over: AbortController) {
     this.#over = over;
     this.#reading = (async () => {
       for await (const each of events) this.shown.push(each);
     })();
+    this.#reading.catch(() => {}); // It is told at the end.
   }
 
   /** Messages, as `from: text`. */
@@ -248,12 +249,15 @@ export class Chat {
     return this.shown.flatMap(({ event }) => (event.type === "delta" ? [event.text ?? ""] : [])).join("");
   }
 
-  get resume(): number {
-    return Number(this.shown.findLast(({ resume }) => resume !== null)?.resume ?? 0);
+  get resume(): string {
+    return this.shown.findLast(({ resume }) => resume !== null)?.resume ?? "0";
   }
 
+  /** Rejects with what ended it before, once. */
   async end(): Promise<void> {
     this.#over.abort();
-    await this.#reading;
+    const reading = this.#reading;
+    this.#reading = Promise.resolve();
+    await reading;
   }
 }

@@ -260,8 +260,8 @@ describe("the plain commands", { concurrency: 2 }, () => {
     await once(serving.process.stdout ?? serving.process, "data");
     const about = JSON.parse(readFileSync(join(home, "gateway.json"), "utf8")) as { pid: number };
     serving.process.kill("SIGTERM");
-    const { exit, out } = await serving.ran;
-    assert.deepEqual([exit, about.pid], [0, serving.process.pid]);
+    const { exit, out, err } = await serving.ran;
+    assert.deepEqual([exit, err, about.pid], [0, "", serving.process.pid]);
     assert.deepEqual(JSON.parse(out), { ...about, home });
   });
 

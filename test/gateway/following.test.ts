@@ -112,7 +112,7 @@ test("server-sent events", async (t) => {
       await daemon.call("ask", { sessionKey: key, message: "!say three" });
       const again = await daemon.fetch(path, { headers: { "last-event-id": last } });
       assert.equal(again.status, 400);
-      assert.match(await again.text(), /was removed and opened anew since; follow it from 0/);
+      assert.match(await again.text(), /was removed since, and begins anew; follow it from 0/);
     },
   );
 
