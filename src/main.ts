@@ -61,19 +61,7 @@ export type GatewayParts = Parts & Pick<Wiring, "tokens" | "told">;
 export async function openWired(config: Config, parts: GatewayParts): Promise<Wired> {
   const world = parts.world ?? new RealWorld();
   const log = parts.log ?? openLog(config.log.level);
-  const models = [...rehearsals(world), ...(parts.models ?? [])];
-  const sources = providers(world, config.models.providers);
-  const catalog = placed("models.aliases", () => new Catalog(models, sources, config.models.aliases));
-  for (const { id, model, failover, subagents } of config.agents.values()) {
-    placed(`agents.${id}.model`, () => catalog.find(model));
-    for (const each of failover) placed(`agents.${id}.failover`, () => catalog.find(each));
-    if (subagents.model !== null)
-      placed(`agents.${id}.subagents.model`, () => catalog.find(subagents.model ?? ""));
-    for (const each of subagents.agents)
-      placed(`agents.${id}.subagents.agents`, () => mustBeAgent(config, each));
-  }
-  for (const { name, agent } of config.webhooks.values())
-    if (agent !== null) placed(`webhooks.${name}.agent`, () => mustBeAgent(config, agent));
+  const catalog = checkedNames(config, world, parts.models ?? []);
   await checkWorkspaces(config, log);
   const own = [webChannel, ...webhookChannels(world, config.webhooks.values())];
   const channels = channelsOf(parts.channels ?? {}, own);
@@ -102,6 +90,24 @@ export async function openWired(config: Config, parts: GatewayParts): Promise<Wi
     await store.close();
     throw error;
   }
+}
+
+/** The models that can be asked. What the configuration names, models and agents, must be there: bad_input says which is not. */
+export function checkedNames(config: Config, world: World, own: readonly Model[]): Catalog {
+  const models = [...rehearsals(world), ...own];
+  const sources = providers(world, config.models.providers);
+  const catalog = placed("models.aliases", () => new Catalog(models, sources, config.models.aliases));
+  for (const { id, model, failover, subagents } of config.agents.values()) {
+    placed(`agents.${id}.model`, () => catalog.find(model));
+    for (const each of failover) placed(`agents.${id}.failover`, () => catalog.find(each));
+    if (subagents.model !== null)
+      placed(`agents.${id}.subagents.model`, () => catalog.find(subagents.model ?? ""));
+    for (const each of subagents.agents)
+      placed(`agents.${id}.subagents.agents`, () => mustBeAgent(config, each));
+  }
+  for (const { name, agent } of config.webhooks.values())
+    if (agent !== null) placed(`webhooks.${name}.agent`, () => mustBeAgent(config, agent));
+  return catalog;
 }
 
 /** What is started besides the store, and the tools that need it. */

@@ -89,8 +89,14 @@ export async function inputIn(path: string): Promise<Written> {
 
 /** As the daemon would. Faults: bad_input that tells every problem. */
 export async function read({ env, home }: Pick<Invocation, "env" | "home">, input: ConfigInput) {
-  const { readConfig } = await import("../config/load.ts");
-  return readConfig({ ...input, home }, { homeDir: homedir(), cwd: process.cwd(), env });
+  const [{ readConfig }, { checkedNames }, { RealWorld }] = await Promise.all([
+    import("../config/load.ts"),
+    import("../main.ts"),
+    import("../base/world.ts"),
+  ]);
+  const config = readConfig({ ...input, home }, { homeDir: homedir(), cwd: process.cwd(), env });
+  checkedNames(config, new RealWorld(), []);
+  return config;
 }
 
 /** A map is an object to whoever reads it. */

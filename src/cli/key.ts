@@ -135,7 +135,13 @@ function ambiguous(text: string, keys: readonly string[]): Fault {
 
 async function notFound(client: Lookup, text: string, signal: AbortSignal | undefined): Promise<Fault> {
   const { sessions } = await client.call("list", { limit: NEAR_ROWS }, signal);
-  const names = [...new Set(sessions.flatMap(({ sessionKey }) => [tail(sessionKey), sessionKey]))];
+  // What is typed may be the end of a key that cannot be shortened so: then the key is what was meant.
+  const names = sessions.flatMap(({ sessionKey }) =>
+    tail(sessionKey) === text ? [] : [tail(sessionKey), sessionKey],
+  );
+  const whole = sessions.find(({ sessionKey }) => tail(sessionKey) === text)?.sessionKey;
+  if (whole !== undefined)
+    return new Fault("not_found", `${JSON.stringify(text)} is no short form. Did you mean ${whole}?`);
   const near = instead(text, names);
   const isShort = kindIn(text)[1].length < BEGIN_CHARS_MIN && kindIn(text)[1] !== "";
   const otherwise = isShort

@@ -84,16 +84,20 @@ export class TopTerminal {
   async #pictures(): Promise<void> {
     const { world, everyMs, most } = this.#watching;
     const { signal } = this.#over;
+    let isAwayTold = false;
     for (let shown = 0; shown < most && !signal.aborted;) {
       if (shown > 0) await world.sleep(everyMs, signal).catch(() => {}); // it ends with the signal
       if (signal.aborted) return;
       if (this.#isAway) continue;
       try {
         this.#picture = await this.#looking.next(signal);
+        if (isAwayTold) this.#tell("", false); // It is back.
+        isAwayTold = false;
       } catch (error) {
         if (signal.aborted) return;
         if (!passes(error) || this.#picture === null) throw error;
         this.#tell((error as Fault).message, true); // It may be restarting: the last picture stays.
+        isAwayTold = true;
       }
       if (this.#isAway) continue; // Somebody has opened a chat meanwhile: what nobody saw is not counted.
       this.#draw();
