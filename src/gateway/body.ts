@@ -18,10 +18,12 @@ export async function textIn(context: Context<LetIn>): Promise<string> {
   return textOf(await context.req.arrayBuffer());
 }
 
+const strict = new TextDecoder("utf-8", { fatal: true });
+
 /** What is not UTF-8 is refused: made into something else it would be another message. */
 export function textOf(bytes: ArrayBuffer | Buffer): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return strict.decode(bytes);
   } catch (error) {
     throw new Fault("bad_input", "it is not UTF-8 text", { cause: error });
   }
