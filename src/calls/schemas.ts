@@ -2,20 +2,7 @@
 
 import { z } from "zod";
 import { MODES, sessionKey, settings } from "./setting-shapes.ts";
-
-const KINDS = [
-  "main",
-  "heartbeat",
-  "direct",
-  "group",
-  "channel",
-  "thread",
-  "subagent",
-  "cron",
-  "hook",
-  "acp",
-] as const;
-const STATES = ["idle", "queued", "running", "waiting", "paused", "ended"] as const;
+import { KINDS, OUTCOMES, STATES } from "./words.ts";
 
 /** Rows of a list, and entries of a history, in one answer. */
 const ROWS_MAX = 200;
@@ -97,17 +84,7 @@ export const waitInput = z.strictObject({
 });
 
 export const answered = z.strictObject({
-  outcome: z.enum([
-    "done",
-    "failed",
-    "overflow",
-    "aborted",
-    "killed",
-    "timeout",
-    "limit",
-    "interrupted",
-    "unanswered",
-  ]),
+  outcome: z.enum([...OUTCOMES, "unanswered"]),
   reason: z.string().nullable(),
   text: z.string(),
   seq: z.int().nullable(),

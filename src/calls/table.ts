@@ -2,14 +2,13 @@
 // door is made from this table.
 
 import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "../limits.ts";
-import { parseKey } from "../routing/key.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
 import { entries, entriesInput, entriesPage } from "./entries.ts";
 import { fork, forked, forkInput } from "./fork.ts";
 import { keyFor, reached } from "./reach.ts";
 import { remove, removed, removeInput } from "./removing.ts";
-import { redeliver } from "./redeliver.ts";
+import { outbox, redeliver } from "./outbox.ts";
 import * as shape from "./schemas.ts";
 import { found, search, searchInput } from "./searching.ts";
 import { receive, send } from "./send.ts";
@@ -21,7 +20,7 @@ import { children, join, kill, spawn, steer, subagents, yieldTurn } from "./chil
 import { tokenCalls } from "./tokens.ts";
 import { trace } from "./trace.ts";
 import * as traced from "./trace-shapes.ts";
-import { answerOf, historyOf } from "./views.ts";
+import { historyOf } from "./views.ts";
 
 export const calls = {
   send: call({
@@ -315,21 +314,7 @@ export const calls = {
     idempotent: false,
     run: fork,
   }),
-  outbox: call({
-    about: "Answers that are on their way to a channel, or that were refused, and why.",
-    who: "person",
-    tool: null,
-    scope: "read",
-    http: "GET /outbox",
-    input: shape.outboxInput,
-    output: shape.outbox,
-    idempotent: true,
-    run: async (system, _caller, { sessionKey, refused, limit = 50, cursor = null }) => {
-      const of = sessionKey === undefined ? {} : { key: parseKey(sessionKey) };
-      const page = await system.store.outbox({ refused, limit, cursor, ...of });
-      return just({ answers: page.rows.map(answerOf), next: page.next });
-    },
-  }),
+  outbox,
   redeliver,
   overview: call({
     about:

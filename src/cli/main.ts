@@ -75,7 +75,7 @@ function failed(error: unknown): number {
   const fault = error instanceof Fault ? error : bug(error);
   const { code, message, todo, retry, exit } = fault;
   if (isJson) json(screen, { ok: false, error: { code, message, todo, retry } });
-  else screen.err(`sessiond: ${clean(message)}\n${saysWhatToDo(fault) ? "" : `  ${TODOS[code] ?? todo}\n`}`);
+  else screen.err(`sessiond: ${clean(message)}\n${saysWhatToDo(fault) ? "" : `  ${ADVICE[code] ?? todo}\n`}`);
   return exit;
 }
 
@@ -85,7 +85,7 @@ function saysWhatToDo({ code, message }: Fault): boolean {
 }
 
 /** In the words of this door, where it has other ways than a program. */
-const TODOS: Readonly<Partial<{ readonly [code in FaultCode]: string }>> = {
+const ADVICE: Readonly<Partial<{ readonly [code in FaultCode]: string }>> = {
   unauthorized:
     "set SESSIOND_TOKEN, or say --token-file; the first token is the file `token` in the daemon's home",
   forbidden: "use a token that may: `sessiond token` lists them",

@@ -2,6 +2,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
+import { KINDS, STATES } from "../calls/words.ts";
 import type { Output } from "../calls/door.ts";
 import type { Client } from "./client.ts";
 import { textOf, type Command, type Invocation, type Options } from "./command.ts";
@@ -26,20 +27,6 @@ import {
 } from "./output.ts";
 
 export type Row = Output<"list">["sessions"][number];
-
-const STATES = ["idle", "queued", "running", "waiting", "paused", "ended"] as const;
-const KINDS = [
-  "main",
-  "heartbeat",
-  "direct",
-  "group",
-  "channel",
-  "thread",
-  "subagent",
-  "cron",
-  "hook",
-  "acp",
-] as const;
 
 /** Rows that are shown when nobody says how many: a screen or two. */
 const ROWS = 50;

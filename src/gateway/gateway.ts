@@ -114,7 +114,7 @@ export class Gateway {
     tokens.onRevoked((name) => this.#end(new Fault("unauthorized", "this token was revoked"), name));
   }
 
-  /** Resolves when it can be reached. Fault in_use when the port is taken. */
+  /** Resolves when it can be reached. Fault port_taken when somebody else has the port. */
   static async listen(parts: GatewayParts): Promise<Gateway> {
     const gateway = new Gateway(parts);
     const { host, port } = parts.system.config.gateway;

@@ -13,6 +13,7 @@
 
 import { Counter, Gauge, Histogram, collectDefaultMetrics, Registry } from "prom-client";
 import type { System } from "../calls/call.ts";
+import { OUTCOMES } from "../calls/words.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Draft, Message } from "../transcript/entry.ts";
 import { CLASSES } from "../mail/urgency.ts";
@@ -30,16 +31,7 @@ export interface Looking {
 }
 
 /** How a turn can have ended. What another version wrote is `other` (M1). */
-const OUTCOMES = new Set([
-  "done",
-  "failed",
-  "overflow",
-  "aborted",
-  "killed",
-  "timeout",
-  "limit",
-  "interrupted",
-]);
+const ENDS: ReadonlySet<string> = new Set(OUTCOMES);
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
 
 /** From what a look-up in memory takes to what an agent's turn does. */
@@ -101,7 +93,7 @@ export class Metrics {
     let posts = 0;
     const sent = new Set(changes.flatMap((change) => (change.do === "send" ? [change.outgoing.id] : [])));
     for (const change of changes) {
-      // What is taken off the list and sent again in one commit was not delivered (calls/redeliver.ts).
+      // What is taken off the list and sent again in one commit was not delivered (calls/outbox.ts).
       if (change.do === "settle" && change.refused === null && sent.has(change.id)) continue;
       if (change.do === "post") {
         if (receipt.posts[posts]?.repeated === false) this.#posted(change);
@@ -161,7 +153,7 @@ export class Metrics {
   #written(entry: Draft): void {
     if (entry.type === "custom" && entry.customType === "sessiond/turn-ended") {
       const { outcome } = (entry.data ?? {}) as { readonly outcome?: string };
-      this.#count.turns.inc({ outcome: outcome !== undefined && OUTCOMES.has(outcome) ? outcome : "other" });
+      this.#count.turns.inc({ outcome: outcome !== undefined && ENDS.has(outcome) ? outcome : "other" });
     }
     if (entry.type !== "message") return;
     const { message } = entry;

@@ -4,7 +4,7 @@ import { Fault } from "../base/fault.ts";
 
 /**
  * Looked at before anything is opened: turns go on as soon as there is a store, and a daemon that cannot be reached should
- * not ask models at every start. Fault in_use; who takes it in the moment after is found out by listening.
+ * not ask models at every start. Fault port_taken; who takes it in the moment after is found out by listening.
  */
 export async function mustBeFree(host: string, port: number): Promise<void> {
   const server = createServer();

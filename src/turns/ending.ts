@@ -14,6 +14,7 @@ import type { Place, TurnParts } from "./parts.ts";
 import { addresses, lastWords, reportContent, reportLetter } from "./reports.ts";
 import { tasksLeft } from "./tasks.ts";
 import type { Rest } from "./stop.ts";
+import { tellEnd } from "./traced.ts";
 import type { TurnEnded, TurnOutcome } from "./where.ts";
 
 /** How a turn ended, and what was said last. */
@@ -34,8 +35,22 @@ export interface Closing {
   readonly takeRest: () => Promise<void>;
 }
 
-/** What was said, for those who asked. */
+/** Once the end is durable it is told: to whoever traces, and to those who wait for an answer. */
 export async function endTurn(
+  parts: TurnParts,
+  place: Place,
+  closing: Closing,
+  ending: Ending,
+): Promise<void> {
+  const said = await committedEnd(parts, place, closing, ending);
+  const { outcome, reason } = ending;
+  const { lastSeq: seq } = place.held.row.transcript;
+  tellEnd(place.span, outcome);
+  parts.answers.tell(closing.askers.letters, { outcome, reason, text: outcome === "done" ? said : "", seq });
+}
+
+/** What was said, for those who asked. */
+async function committedEnd(
   parts: TurnParts,
   place: Place,
   closing: Closing,

@@ -321,7 +321,7 @@ export class Turn {
   async #end(ending: Ending): Promise<void> {
     const nowMs = this.#parts.world.nowMs();
     const left = (this.#left?.calls ?? []).map((call) => interrupted(call, nowMs)); // every call has its pair
-    const said = await endTurn(
+    await endTurn(
       this.#parts,
       this.#place,
       {
@@ -336,15 +336,6 @@ export class Turn {
         charge: { ...ending.charge, wallMs: nowMs - this.#fromMs },
       },
     );
-    const { outcome, reason } = ending;
-    tellEnd(this.#place.span, outcome);
-    const { lastSeq: seq } = this.#held.row.transcript;
-    this.#parts.answers.tell(this.#askers.letters, {
-      outcome,
-      reason,
-      text: outcome === "done" ? said : "",
-      seq,
-    });
   }
 
   #running(): RunState {

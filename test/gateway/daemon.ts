@@ -16,6 +16,8 @@ import { afterwards, scratch } from "../fixtures/home.ts";
 export const CLI = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 interface Wishes {
+  /** Where its home is; without it, in a folder of its own. */
+  readonly home?: string;
   readonly config?: object;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -33,18 +35,18 @@ export class Daemon {
   #said = "";
 
   static async start(test: TestContext, wishes: Wishes = {}): Promise<Daemon> {
-    const daemon = new Daemon(join(scratch(test), "home"), wishes);
+    const daemon = new Daemon(wishes.home ?? join(scratch(test), "home"), wishes);
     afterwards(test, () => daemon.kill());
     await daemon.begin();
     return daemon;
   }
 
-  /** One that is to fail: how it ended, and what it said. `home`: another's, else one of its own. */
+  /** One that is to fail: how it ended, and what it said. */
   static async failing(
     test: TestContext,
-    { home, ...wishes }: Wishes & { readonly home?: string },
+    wishes: Wishes,
   ): Promise<{ readonly exit: number | NodeJS.Signals | null; readonly said: string }> {
-    const daemon = new Daemon(home ?? join(scratch(test), "home"), wishes);
+    const daemon = new Daemon(wishes.home ?? join(scratch(test), "home"), wishes);
     afterwards(test, () => daemon.kill());
     const begun = daemon.launch();
     await once(begun, "close");

@@ -1,4 +1,5 @@
-// An answer that was refused or given up is handed over once more: somebody has seen to what was wrong.
+// Answers on their way to a channel, and those that were refused or given up: they are shown, and can be handed over once more
+// when somebody has seen to what was wrong.
 
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
@@ -8,8 +9,26 @@ import type { Outgoing } from "../mail/letter.ts";
 import { parseKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
 import type { OutboxQuery, Page } from "../store/store.ts";
-import { call, type Caller, type Done, type System } from "./call.ts";
+import { call, just, type Caller, type Done, type System } from "./call.ts";
+import { outbox as outboxPage, outboxInput } from "./schemas.ts";
 import { sessionKey } from "./setting-shapes.ts";
+import { answerOf } from "./views.ts";
+
+export const outbox = call({
+  about: "Answers that are on their way to a channel, or that were refused, and why.",
+  who: "person",
+  tool: null,
+  scope: "read",
+  http: "GET /outbox",
+  input: outboxInput,
+  output: outboxPage,
+  idempotent: true,
+  run: async (system, _caller, { sessionKey: whose, refused, limit = 50, cursor = null }) => {
+    const of = whose === undefined ? {} : { key: parseKey(whose) };
+    const page = await system.store.outbox({ refused, limit, cursor, ...of });
+    return just({ answers: page.rows.map(answerOf), next: page.next });
+  },
+});
 
 const input = z.strictObject({
   id: z.string().min(1).describe("The id of the answer, as `outbox` shows it."),
