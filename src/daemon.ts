@@ -111,12 +111,8 @@ async function begin(
   const tokens = await Tokens.open({ home: config.home, world, given, mayMake: isLoopback(host) });
   const log = logOf(config);
   const metrics = new Metrics();
-  const died = (fault: Fault): void => {
-    log.fatal({ code: fault.code }, fault.message);
-    stop(fault);
-  };
   const told: Metrics["told"] = (changes, receipt) => metrics.told(changes, receipt);
-  const wired = await openWired(config, { world, log, died, tokens, told });
+  const wired = await openWired(config, { world, log, died: stop, tokens, told });
   wired.system.totals.watchLoop(loopDelay());
   const sessions = new Sessions(wired);
   const closing = [() => sessions.close()];
