@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CLI, Daemon } from "../gateway/daemon.ts";
@@ -18,12 +20,14 @@ class Running {
   readonly process: ChildProcess;
   out = "";
   err = "";
+  #isClosed = false; // it has ended, and all that it said is here
 
   constructor(test: TestContext, command: readonly string[], env: NodeJS.ProcessEnv) {
     const [program = "", ...words] = command;
     this.process = spawn(program, words, { env, stdio: ["pipe", "pipe", "pipe"] });
     this.process.stdout?.setEncoding("utf8").on("data", (text: string) => (this.out += text));
     this.process.stderr?.setEncoding("utf8").on("data", (text: string) => (this.err += text));
+    this.process.on("close", () => (this.#isClosed = true));
     afterwards(test, async () => {
       if (this.process.exitCode === null && this.process.signalCode === null) {
         this.process.kill("SIGKILL");
@@ -47,7 +51,11 @@ class Running {
   }
 
   async ended(): Promise<number | null> {
-    if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, "close");
+    for (let looks = 0; !this.#isClosed; looks += 1) {
+      if (looks > LOOKS_MAX)
+        throw new Error(`it does not end: ${JSON.stringify(this.out.slice(-3_000))}${this.err}`);
+      await sleep(20);
+    }
     return this.process.exitCode;
   }
 }
@@ -153,7 +161,7 @@ async function running(daemon: Daemon, sessionKey = MAIN): Promise<void> {
   while ((await daemon.call("status", { sessionKey })).state !== "running") await sleep(20);
 }
 
-describe("chat at a terminal", { timeout: 60_000 }, () => {
+describe("chat at a terminal", { timeout: 240_000 }, () => {
   // A terminal of its own, as `script` of util-linux makes one.
   const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
   const skip = hasTerminal ? false : "there is no `script` of util-linux to make a terminal with";
@@ -161,7 +169,13 @@ describe("chat at a terminal", { timeout: 60_000 }, () => {
   function terminal(t: TestContext, daemon: Daemon, ...words: readonly string[]): Running {
     const command = [process.execPath, CLI, ...words].map((word) => `'${word}'`).join(" ");
     const env = { ...daemon.env, TERM: "xterm" };
-    return new Running(t, ["script", "-qfec", command, "/dev/null"], env);
+    const noted = `echo $$ > '${pidFile(daemon)}'; exec ${command}`;
+    return new Running(t, ["script", "-qfec", noted, "/dev/null"], env);
+  }
+
+  /** Where the command at the terminal, which is no child of ours, writes down its process. */
+  function pidFile(daemon: Daemon): string {
+    return join(daemon.home, "terminal.pid");
   }
 
   test("Ctrl-C stops the turn, and leaves when nothing runs", { skip }, async (t) => {
@@ -256,15 +270,12 @@ describe("chat at a terminal", { timeout: 60_000 }, () => {
   test("a signal from outside leaves the terminal as it was", { skip }, async (t) => {
     const daemon = await Daemon.start(t);
     for (const [signal, exit] of [
-      ["INT", 130],
-      ["TERM", 143],
+      ["SIGINT", 130],
+      ["SIGTERM", 143],
     ] as const) {
       const chat = terminal(t, daemon, "chat");
       await chat.seen(/agent:main:main/);
-      const [pid] = spawnSync("pgrep", ["-P", String(chat.process.pid)], { encoding: "utf8" }).stdout.split(
-        "\n",
-      );
-      spawnSync("kill", [`-${signal}`, pid ?? ""]);
+      process.kill(Number(readFileSync(pidFile(daemon), "utf8")), signal);
       assert.equal(await chat.ended(), exit);
       assert.ok(chat.out.endsWith("\x1b[?2004l"), JSON.stringify(chat.out.slice(-100)));
     }
