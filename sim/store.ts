@@ -116,6 +116,7 @@ export class LifeStore implements Store {
   session: Store["session"] = (key) => this.#read((store) => store.session(key));
   sessions: Store["sessions"] = (query) => this.#read((store) => store.sessions(query));
   mail: Store["mail"] = (key, page) => this.#read((store) => store.mail(key, page));
+  waiting: Store["waiting"] = (key, most) => this.#read((store) => store.waiting(key, most));
   outbox: Store["outbox"] = (query) => this.#read((store) => store.outbox(query));
   timers: Store["timers"] = (query) => this.#read((store) => store.timers(query));
   search: Store["search"] = (query) => this.#read((store) => store.search(query));

@@ -87,16 +87,16 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
   const { store, world } = system;
   const now = nowOf(system, session);
   const { settings } = session;
-  const [{ tokens, fallback, lastTurn }, mail] = await Promise.all([
+  const [{ tokens, fallback, lastTurn }, waitingLetters] = await Promise.all([
     lastAnswer(system, session),
-    store.mail(session.key, { limit: LETTERS_COUNTED_MAX }),
+    store.waiting(session.key, LETTERS_COUNTED_MAX),
   ]);
   const nowMs = world.nowMs();
   return {
     ...rowOf(system, session),
     time: iso(nowMs),
     localTime: new Date(nowMs).toLocaleString("en-GB", { dateStyle: "full", timeStyle: "long" }),
-    why: whyOf(system, session, mail.rows.length, await waitedForBy(system, session.key)),
+    why: whyOf(system, session, waitingLetters, await waitedForBy(system, session.key)),
     modelFrom: now?.modelFrom ?? "agent",
     fallback,
     lastTurn,
@@ -108,7 +108,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     tree: { ...(session.tree ?? session.usage) },
     settings,
     settingsVersion: session.settingsVersion,
-    waitingLetters: mail.rows.length,
+    waitingLetters,
     route: session.route,
     origin: session.origin,
     root: session.root,

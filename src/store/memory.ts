@@ -91,6 +91,12 @@ export class MemoryStore implements S.Store {
     return boundedPage(this.#tables.waitingFor(key), page);
   }
 
+  async waiting(key: SessionKey, most: number): Promise<number> {
+    this.#checkOpen();
+    checkQuestion("waiting", { key, most });
+    return Math.min(most, this.#tables.waitingFor(key).length);
+  }
+
   async outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
     this.#checkOpen();
     checkQuestion("outbox", query);

@@ -208,6 +208,7 @@ const QUESTIONS = {
   }),
   entries: record({ transcript: text, range }),
   mail: record({ key: text, ...page }),
+  waiting: record({ key: text, most: number }),
   outbox: record({ refused: yesOrNo, key: ifGiven(text), ...page }),
   timers: record({ dueByMs: time, ...page }),
   search: record({ text, agent: ifGiven(text), key: ifGiven(text), limit }),

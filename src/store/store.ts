@@ -205,6 +205,8 @@ export interface Store {
   entries(transcript: string, range: Range): AsyncIterable<Entry | Gap>;
   /** What waits for a session, oldest first. */
   mail(key: SessionKey, page: PageOf): Promise<Page<Mail>>;
+  /** How many letters wait for a session. They are not read for that, and counted only up to `most`. */
+  waiting(key: SessionKey, most: number): Promise<number>;
   /** What waits to be delivered, or was refused; oldest first. A session's owner delivers: so no two do. */
   outbox(query: OutboxQuery): Promise<Page<Outgoing>>;
   /** What is due by a time, soonest first. */

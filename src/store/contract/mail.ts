@@ -319,6 +319,19 @@ export function mailContract(corner: () => Corner): void {
       const first = await at.store.mail(key, {});
       assert.ok(first.rows.length > 0 && first.rows.length * large.text.length <= PAGE_BYTES_MAX);
       assert.deepEqual(await at.waiting(key), ids);
+      assert.equal(await at.store.waiting(key, 1_000), count);
+    });
+
+    test("are counted while they wait, and no further than is asked for", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      assert.equal(await at.store.waiting(key, 10), 0);
+      for (const id of ["1", "2", "3"]) await at.store.commit([at.posting(key, id)]);
+      assert.deepEqual([await at.store.waiting(key, 10), await at.store.waiting(key, 2)], [3, 2]);
+      const { rows } = await at.store.mail(key, { limit: 1 });
+      await at.store.commit([{ do: "take", key, fence: 0, ids: rows.map(({ id }) => id) }]);
+      assert.equal(await at.store.waiting(key, 10), 2);
+      assert.equal(await at.store.waiting("agent:nobody:main" as typeof key, 10), 0);
     });
   });
 }

@@ -209,6 +209,11 @@ export class LocalStore implements S.Store {
     return await this.#question("mail", { ...page, key });
   }
 
+  async waiting(key: SessionKey, most: number): Promise<number> {
+    checkQuestion("waiting", { key, most });
+    return await this.#question("waiting", { key, most });
+  }
+
   async outbox(query: S.OutboxQuery): Promise<S.Page<Outgoing>> {
     checkQuestion("outbox", query);
     return await this.#question("outbox", query);

@@ -32,6 +32,7 @@ export interface Questions {
     readonly answer: HistoryPage;
   };
   mail: { readonly ask: PageOf & { readonly key: SessionKey }; readonly answer: Page<Mail> };
+  waiting: { readonly ask: { readonly key: SessionKey; readonly most: number }; readonly answer: number };
   outbox: { readonly ask: OutboxQuery; readonly answer: Page<Outgoing> };
   timers: { readonly ask: PageOf & { readonly dueByMs: number }; readonly answer: Page<Timer> };
   feed: {
@@ -75,6 +76,8 @@ class Reader {
         return this.#entries(message.ask);
       case "mail":
         return this.#mail(message.ask);
+      case "waiting":
+        return this.#waiting(message.ask);
       case "outbox":
         return this.#outbox(message.ask);
       case "timers":
@@ -108,6 +111,11 @@ class Reader {
       to: ask.key,
       postedAtMs: Number(row["posted_ms"]),
     }));
+  }
+
+  #waiting({ key, most }: Questions["waiting"]["ask"]): number {
+    const waiting = "SELECT 1 FROM mail WHERE recipient = ? AND taken_ms IS NULL LIMIT ?";
+    return Number(this.#database.prepare(`SELECT count(*) AS n FROM (${waiting})`).get(key, most)?.["n"]);
   }
 
   #outbox(ask: Questions["outbox"]["ask"]): Page<Outgoing> {
