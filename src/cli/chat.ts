@@ -4,7 +4,7 @@ import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
 import type { Output } from "../calls/door.ts";
 import type { Client } from "./client.ts";
-import { SESSION, type Command, type Invocation } from "./command.ts";
+import { exitBy, SESSION, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
 import type { Piped } from "./live/piped.ts";
 import { age, count, oneLine, percent, widthOf } from "./output.ts";
@@ -57,12 +57,9 @@ async function piped(of: Piped): Promise<number> {
   const { PipedChat } = await import("./live/piped.ts");
   const over = new AbortController();
   let exit = 0;
-  for (const [name, number] of [
-    ["SIGINT", 2],
-    ["SIGTERM", 15],
-  ] as const)
+  for (const name of ["SIGINT", "SIGTERM"] as const)
     process.once(name, () => {
-      exit = 128 + number;
+      exit = exitBy(name);
       over.abort();
     });
   try {

@@ -3,6 +3,7 @@
 // One word of the command line: what it takes, what it does, and how it ends. Parsing, help and completion are made from
 // these records; a command's own file loads what it needs when it runs, so that every command starts fast.
 
+import { constants } from "node:os";
 import type { Client, Env, Where } from "./client.ts";
 import type { Screen } from "./output.ts";
 
@@ -70,4 +71,9 @@ export const SESSION: Argument = {
 export function textOf(options: Options, name: string): string | undefined {
   const value = options[name];
   return typeof value === "string" ? value : undefined;
+}
+
+/** How a command ends that a signal has ended, as shells tell it. */
+export function exitBy(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
 }

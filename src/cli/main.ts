@@ -4,7 +4,7 @@
 
 import { enableCompileCache } from "node:module";
 import { Fault, type FaultCode } from "../base/fault.ts";
-import type { Command as Record } from "./command.ts";
+import { exitBy, type Command as Record } from "./command.ts";
 import { version } from "./version.ts";
 import { clean, hasColour, json, type Screen } from "./output.ts";
 
@@ -49,13 +49,10 @@ async function main(): Promise<number> {
 function signals({ signals: whose }: Record): AbortSignal {
   const over = new AbortController();
   if (whose === "self") return over.signal;
-  for (const [name, number] of [
-    ["SIGINT", 2],
-    ["SIGTERM", 15],
-  ] as const)
+  for (const name of ["SIGINT", "SIGTERM"] as const)
     process.on(name, () => {
-      if (over.signal.aborted) process.exit(128 + number);
-      over.abort(new Ended(128 + number));
+      if (over.signal.aborted) process.exit(exitBy(name));
+      over.abort(new Ended(exitBy(name)));
     });
   return over.signal;
 }

@@ -20,6 +20,8 @@ interface Wishes {
   readonly home?: string;
   readonly config?: object;
   readonly env?: Readonly<Record<string, string>>;
+  /** A program that starts it, and becomes it; without it, none. */
+  readonly through?: readonly string[];
 }
 
 /** What a daemon of a test knows of the environment: nothing of the person's who runs it. */
@@ -31,6 +33,7 @@ function cleanEnv(home: string, more: Readonly<Record<string, string>>): NodeJS.
 export class Daemon {
   readonly home: string;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #through: readonly string[];
   #process: ChildProcess | null = null;
   #said = "";
 
@@ -53,8 +56,9 @@ export class Daemon {
     return { exit: begun.exitCode ?? begun.signalCode, said: daemon.said };
   }
 
-  private constructor(home: string, { config, env = {} }: Wishes) {
+  private constructor(home: string, { config, env = {}, through = [] }: Wishes) {
     this.home = home;
+    this.#through = through;
     this.#env = cleanEnv(home, env);
     mkdirSync(home, { recursive: true, mode: 0o700 });
     if (config !== undefined) writeFileSync(join(home, "config.json5"), JSON.stringify(config));
@@ -72,7 +76,8 @@ export class Daemon {
 
   /** Without waiting: for starts that are to fail. */
   launch(): ChildProcess {
-    const begun = spawn(process.execPath, [CLI, "serve"], {
+    const [program = process.execPath, ...words] = [...this.#through, process.execPath, CLI, "serve"];
+    const begun = spawn(program, words, {
       env: this.#env,
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -145,6 +150,14 @@ export class Daemon {
     if (error !== undefined)
       throw faultFrom({ code: (error.data ?? error).code as FaultCode, message: error.message });
     return result as Output<Name>;
+  }
+
+  /** Resolves with its exit code, or the signal that ended it, when it has ended by itself. */
+  async ended(): Promise<number | NodeJS.Signals | null> {
+    const running = this.#process;
+    if (running === null) return null;
+    if (running.exitCode === null && running.signalCode === null) await once(running, "close");
+    return running.exitCode ?? running.signalCode;
   }
 
   /** Resolves with its exit code, or the signal that ended it. */

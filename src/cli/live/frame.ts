@@ -19,14 +19,13 @@ import {
   whole,
   widthOf,
 } from "../output.ts";
+import type { Row } from "../ps.ts";
 import { doingWords } from "./family.ts";
 import type { Rates } from "./rates.ts";
 
-export type SessionRow = Output<"list">["sessions"][number];
-
 export interface Picture {
   readonly overview: Output<"overview">;
-  readonly rows: readonly SessionRow[];
+  readonly rows: readonly Row[];
   readonly isMore: boolean; //             there are more sessions than these
   readonly rates: Rates | null;
   readonly nowMs: number;
@@ -39,8 +38,8 @@ export interface Paper {
 }
 
 /** What burns, then what runs, then what was active last. */
-export function burningFirst(rows: readonly SessionRow[], rates: Rates | null): readonly SessionRow[] {
-  const burns = ({ sessionKey }: SessionRow): number => rates?.bySession.get(sessionKey) ?? 0;
+export function burningFirst(rows: readonly Row[], rates: Rates | null): readonly Row[] {
+  const burns = ({ sessionKey }: Row): number => rates?.bySession.get(sessionKey) ?? 0;
   return [...rows].sort(
     (one, other) =>
       burns(other) - burns(one) ||
@@ -61,7 +60,7 @@ interface Field {
   readonly cells: number;
   readonly at: "left" | "right";
   readonly keep: number; //                the smallest goes first where there is no room
-  readonly of: (row: SessionRow, picture: Picture) => string;
+  readonly of: (row: Row, picture: Picture) => string;
 }
 
 const FIELDS: readonly Field[] = [
@@ -126,7 +125,7 @@ export function topFrame(picture: Picture, chosen: string | null, page: Paper): 
 const MARK = "> ";
 
 /** A chosen row is marked by inverse colours, where there are colours. */
-function rowOf(row: SessionRow, cells: readonly string[], isChosen: boolean, paper: Paper): string {
+function rowOf(row: Row, cells: readonly string[], isChosen: boolean, paper: Paper): string {
   if (isChosen) {
     const line = cut(cells.join("  ").trimEnd(), paper.width);
     return paper.colour ? `\x1b[7m${column(line, paper.width)}\x1b[27m` : line;
@@ -144,7 +143,7 @@ function rowOf(row: SessionRow, cells: readonly string[], isChosen: boolean, pap
 }
 
 /** The chosen one is always among those that are shown. */
-function windowOf(rows: readonly SessionRow[], chosen: string | null, room: number): readonly SessionRow[] {
+function windowOf(rows: readonly Row[], chosen: string | null, room: number): readonly Row[] {
   const at = rows.findIndex(({ sessionKey }) => sessionKey === chosen);
   const from = Math.max(0, at - room + 1);
   return rows.slice(from, from + room);
@@ -193,7 +192,7 @@ function fieldsFor(width: number): readonly Field[] {
 }
 
 /** Who it is, and what it was called, if it was. */
-function nameOf({ sessionKey, title }: SessionRow): string {
+function nameOf({ sessionKey, title }: Row): string {
   const name = oneLine(title);
   return name === "" ? sessionKey : `${shortKey(sessionKey)} "${name}"`;
 }
@@ -203,16 +202,16 @@ function shortKey(key: string): string {
   return key.replace(/(:subagent:[^:]{8})[^:]*$/, "$1");
 }
 
-function whatOf({ why, step }: SessionRow): string {
+function whatOf({ why, step }: Row): string {
   const doing = doingWords(why ?? "");
   return step === null ? doing : `step ${step}: ${doing}`;
 }
 
-function contextOf({ contextTokens, windowTokens }: SessionRow): string {
+function contextOf({ contextTokens, windowTokens }: Row): string {
   return contextTokens === null ? "–" : percent(contextTokens, windowTokens);
 }
 
-function rateOf({ sessionKey }: SessionRow, rates: Rates | null): string {
+function rateOf({ sessionKey }: Row, rates: Rates | null): string {
   const rate = rates?.bySession.get(sessionKey);
   return rate === undefined ? "–" : rate === 0 ? "0" : rate < 10 ? rate.toFixed(1) : count(rate);
 }

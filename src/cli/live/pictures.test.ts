@@ -6,7 +6,8 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import type { Entry } from "../../transcript/entry.ts";
 import { widthOf } from "../output.ts";
-import { burningFirst, topFrame, type Picture, type SessionRow } from "./frame.ts";
+import type { Row } from "../ps.ts";
+import { burningFirst, topFrame, type Picture } from "./frame.ts";
 import { liveRows, painted } from "./paint.ts";
 import { Looks } from "./rates.ts";
 import { Transcript } from "./transcript.ts";
@@ -31,7 +32,7 @@ const NASTY = [
 const nasty = fc.array(fc.constantFrom(...NASTY), { maxLength: 12 }).map((parts) => parts.join(""));
 const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
-function row(sessionKey: string, of: Partial<SessionRow> = {}): SessionRow {
+function row(sessionKey: string, of: Partial<Row> = {}): Row {
   return {
     sessionKey,
     agent: "main",
@@ -69,7 +70,7 @@ const TOTALS = {
   loopDelayMs: 0.4,
 };
 
-function picture(rows: readonly SessionRow[], of: Partial<Picture> = {}): Picture {
+function picture(rows: readonly Row[], of: Partial<Picture> = {}): Picture {
   const overview = {
     slots: SLOTS,
     processes: { ...SLOTS, inUse: NONE },

@@ -7,6 +7,7 @@ import { unlessLate } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
 import type { Event } from "../../events/bus.ts";
 import { passes, type Client, type Reconnected } from "../client.ts";
+import { exitBy } from "../command.ts";
 import { duration, oneLine, type Screen } from "../output.ts";
 import { Area, plainRow } from "./area.ts";
 import { Editor, type Wish } from "./editor.ts";
@@ -40,7 +41,7 @@ const SENDING_MS_MAX = 5_000;
 /** As a command that could not be done now (docs/cli.md). */
 const NOT_SENT_EXIT = 75;
 
-const SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 const PASTE_ON = "\x1b[?2004h";
 const PASTE_OFF = "\x1b[?2004l";
@@ -77,7 +78,7 @@ export class ChatTerminal {
     const leave = (): void => this.#over.abort();
     // In this mode Ctrl-C is a key: a signal is sent by somebody else.
     const told = (name: NodeJS.Signals): void => {
-      exit = 128 + SIGNALS[name as keyof typeof SIGNALS];
+      exit = exitBy(name);
       leave();
     };
     const redraw = (): void => this.#show([]);
@@ -86,7 +87,7 @@ export class ChatTerminal {
     stdin.on("keypress", this.#pressed);
     stdin.on("end", leave);
     stdout.on("resize", redraw);
-    for (const name of Object.keys(SIGNALS)) process.on(name, told);
+    for (const name of SIGNALS) process.on(name, told);
     stdout.write(PASTE_ON);
     try {
       this.#show([{ tone: "dim", text: header(stdout.columns || 80) }]);
@@ -98,7 +99,7 @@ export class ChatTerminal {
       this.#over.abort();
       stdin.off("keypress", this.#pressed).off("end", leave);
       stdout.off("resize", redraw);
-      for (const name of Object.keys(SIGNALS)) process.off(name, told);
+      for (const name of SIGNALS) process.off(name, told);
       this.#area.clear();
       stdout.write(PASTE_OFF);
       stdin.setRawMode(false);

@@ -10,6 +10,7 @@ import { look } from "../../../test/crash/look.ts";
 import { appending, cannotMount, Home, mount, said, scratch } from "../../../test/fixtures/home.ts";
 import { Program, type Ended } from "../../../test/fixtures/program.ts";
 import { canTrace } from "../../../test/powercut/trace.ts";
+import { failingSync, type Failing } from "../../../test/fixtures/failing.ts";
 import { openLog } from "../../base/log.ts";
 import { RealWorld } from "../../base/world.ts";
 import type { SessionKey } from "../../routing/key.ts";
@@ -212,16 +213,7 @@ const WORK = `
   await Promise.all(Array.from({ length: 8 }, (_, n) => lane(n)));
 `;
 
-/** Which sync fails, and for the how manieth time. */
-interface Failing {
-  readonly what: string;
-  readonly call: "fsync" | "fdatasync";
-  /** Below the home; null: whatever it is that is synced by this call. */
-  readonly path: string | null;
-  readonly when: number;
-}
-
-const FAILING: readonly Failing[] = [
+const FAILING: readonly (Failing & { readonly what: string })[] = [
   { what: "the database's log", call: "fsync", path: "state.sqlite-wal", when: 3 },
   { what: "the database's log, after many commits,", call: "fsync", path: "state.sqlite-wal", when: 40 },
   { what: "the database", call: "fsync", path: "state.sqlite", when: 1 },
@@ -229,21 +221,8 @@ const FAILING: readonly Failing[] = [
   { what: "the directory of the transcripts", call: "fsync", path: "agents/main/sessions", when: 1 },
 ];
 
-/** Calls are counted by thread: with a single one in the pool the first is the first of all. */
-function failing(
-  t: TestContext,
-  home: string,
-  source: string,
-  { call, path, when }: Omit<Failing, "what">,
-): Program {
-  const tracer = ["strace", "--follow-forks", "--interruptible=waiting", "--quiet=all", "--seccomp-bpf"];
-  const trace = [
-    `--trace=${call},io_uring_setup`,
-    ...(path === null ? [] : [`--trace-path=${join(home, path)}`]),
-  ];
-  const inject = [`--inject=${call}:error=EIO:when=${when}`, "--inject=io_uring_setup:error=ENOSYS"];
-  const through = [...tracer, ...trace, ...inject, "--output=/dev/null", "--"];
-  return new Program(t, { home, source, through, env: { UV_USE_IO_URING: "0", UV_THREADPOOL_SIZE: "1" } });
+function failing(t: TestContext, home: string, source: string, how: Failing): Program {
+  return new Program(t, { home, source, ...failingSync(home, how) });
 }
 
 describe("a disk that fails", { skip: (await canTrace()) ?? false }, () => {
