@@ -49,6 +49,13 @@ export const sendInput = z.strictObject({
     .describe(
       "For people: the model that the session has from this message on; without it, nothing changes.",
     ),
+  after: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      "For people: the last entry that you know of. If anything came to the session since, it is refused as `stale_writer`.",
+    ),
 });
 
 const route = z.strictObject({ channel: z.string(), to: z.string(), thread: z.string().nullable() });

@@ -58,7 +58,7 @@ export async function send(
     replyTo: null,
     origin: null,
   };
-  return await posting(system, key, letter, input.model);
+  return await posting(system, key, letter, input);
 }
 
 /** From one session to another that it may see. The answer comes back as a letter, unless it is not wanted. */
@@ -75,6 +75,8 @@ async function sendFromSession(
   if (of.key === source) throw new Fault("bad_input", "a session does not send to itself; just go on");
   if (of.input.model !== undefined)
     throw new Fault("forbidden", "a session sets its own model, and no other's");
+  if (of.input.after !== undefined)
+    throw new Fault("bad_input", "after: what a session sends goes into the mailbox, whatever is before it");
   const target = await reached(system, caller, of.key);
   const letter: Letter = {
     id: caller.cause,
@@ -142,9 +144,10 @@ async function posting(
   system: System,
   key: SessionKey,
   letter: Letter,
-  model?: string | undefined,
+  { model, after }: Pick<z.output<typeof sendInput>, "model" | "after"> = {},
 ): Promise<Sending> {
   const session = system.lanes.worker(key)?.session ?? (await system.store.session(key));
+  if (session === null && after !== undefined) throw new Fault("not_found", `there is no session ${key}`);
   const opened = session === null ? [await opening(system, key)] : revived(session);
   const set = model === undefined ? [] : await modelSet(system, key, model);
   // Read before it was posted, so whoever follows from here sees the message itself.
@@ -161,7 +164,10 @@ async function posting(
   };
   // Of a message that was sent before nothing happens: neither the message, nor what it brings along.
   const changes = [...opened, ...set].map((change): Change => ({ ...change, with: letter.id }));
-  return { id: letter.id, changes: [...changes, { do: "post", to: [key], letter }], output };
+  const expect =
+    session && after !== undefined ? { transcript: session.transcript.id, lastSeq: after } : undefined;
+  const post: Change = { do: "post", to: [key], letter, ...(expect && { expect }) };
+  return { id: letter.id, changes: [...changes, post], output };
 }
 
 /**

@@ -113,6 +113,7 @@ const letter = record({
 });
 
 const owned = { do: text, key: name, fence: number };
+const untouched = record({ transcript: text, lastSeq: count });
 
 /** Entries are looked at by themselves, because most of an entry is its writer's affair. */
 const SHAPES: Readonly<Record<Change["do"], Check>> = {
@@ -139,7 +140,7 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
   take: record({ ...owned, ids: listOf(text) }),
   run: record({ ...owned, state }),
   reroute: record({ ...owned, route: orNull(route), origin: orNull(origin) }),
-  post: record({ do: text, to: listOf(name, 1), letter }),
+  post: record({ do: text, to: listOf(name, 1), letter }, { expect: untouched }),
   signal: record({ do: text, key: name, signal: oneOf("none", "pause", "kill") }),
   revive: record({ do: text, key: name }, { with: text }),
   set: record({ do: text, key: name, version: orNull(count), settings }, { with: text }),
@@ -152,7 +153,7 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
   clearTimer: record({ do: text, id: text, expectDueAtMs: whole }),
   send: record({ do: text, outgoing: record({ id: text, key: name, route, content: listOf(block) }) }),
   settle: record({ do: text, id: text, refused: orNull(text) }),
-  delete: record({ do: text, key: name, expect: orNull(record({ transcript: text, lastSeq: count })) }),
+  delete: record({ do: text, key: name, expect: orNull(untouched) }),
 };
 
 export function checkShape(change: Change): void {

@@ -62,7 +62,12 @@ export type Change =
       readonly origin: Origin | null;
     }
   // Free (S4): by anyone.
-  | { readonly do: "post"; readonly to: readonly SessionKey[]; readonly letter: Letter } // to the first that has not ended
+  | {
+      readonly do: "post";
+      readonly to: readonly SessionKey[]; //   it goes to the first that has not ended
+      readonly letter: Letter;
+      readonly expect?: Untouched; //          of who gets it, unless it was posted before; without it, anything
+    }
   | { readonly do: "signal"; readonly key: SessionKey; readonly signal: Signal }
   // What has ended is idle again, with its transcript, settings and usage, and no signal. To what lives it does nothing.
   | { readonly do: "revive"; readonly key: SessionKey; readonly with?: Companion }

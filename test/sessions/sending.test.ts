@@ -49,6 +49,32 @@ async function said(
   return sessionKey;
 }
 
+describe("a message that says what its sender knows", () => {
+  test("is taken if nothing came since, and of several at once only one", async (t) => {
+    const { sessions } = (await opened(t)).stage;
+    const { endSeq } = await sessions.ask(MAIN, "!say first");
+    const after = endSeq ?? 0;
+    const four = ["a", "b", "c", "d"].map((id) => sessions.send(MAIN, `!say ${id}`, { id, after }));
+    const ends = await Promise.allSettled(four);
+    assert.deepEqual(ends.map(({ status }) => status).toSorted(), [
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "rejected",
+    ]);
+    const [taken] = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
+    const id = taken?.id.at(-1) ?? "";
+    await sessions.wait(MAIN, id);
+    await assert.rejects(sessions.send(MAIN, "!say late", { after }), fault("stale_writer", /since/));
+    assert.equal((await sessions.send(MAIN, `!say ${id}`, { id, after })).repeated, true);
+  });
+
+  test("opens no session", async (t) => {
+    const { sessions } = (await opened(t)).stage;
+    await assert.rejects(sessions.send("agent:main:thread:x", "hi", { after: 0 }), fault("not_found", /x/));
+  });
+});
+
 describe("an answer", () => {
   test("goes back through the door that the message came in by, once, to its thread", async (t) => {
     const { stage, taken } = await opened(t);

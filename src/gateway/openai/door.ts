@@ -6,7 +6,7 @@ import { jsonIn } from "../body.ts";
 import type { Gate, LetIn } from "../gate.ts";
 import { chat } from "./chat.ts";
 import { refusing, unsupported } from "./errors.ts";
-import { Responses, retrieve } from "./responses.ts";
+import { create, retrieve } from "./responses.ts";
 import { OWN_NAME, wantedIn, type Naming } from "./sessions.ts";
 import { chatRequest, responsesRequest } from "./shapes.ts";
 import type { Asking } from "./turn.ts";
@@ -14,14 +14,13 @@ import type { Asking } from "./turn.ts";
 /** To be mounted at /v1. */
 export function openaiDoor(gate: Gate): Hono<LetIn> {
   const app = new Hono<LetIn>();
-  const responses = new Responses();
   const asking = ({ var: { caller, over } }: Context<LetIn>): Asking => ({ gate, caller, over });
   app.onError(refusing(gate.log));
   app.post("/chat/completions", async (context) =>
     chat(asking(context), chatRequest(await jsonIn(context)), namingIn(context)),
   );
   app.post("/responses", async (context) =>
-    responses.create(asking(context), responsesRequest(await jsonIn(context)), namingIn(context)),
+    create(asking(context), responsesRequest(await jsonIn(context)), namingIn(context)),
   );
   app.get("/responses/:id", (context) => {
     if (context.req.query("stream") === "true")

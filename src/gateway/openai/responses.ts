@@ -1,7 +1,7 @@
 // Responses: a message to a session and its answer, under an id that the next message can go on from.
 
 import { Fault } from "../../base/fault.ts";
-import { agentOf, namedKey, parseKey } from "../../routing/key.ts";
+import { agentOf, namedKey, parseKey, type SessionKey } from "../../routing/key.ts";
 import { problemResponse, Refused, turnProblem, type Problem } from "./errors.ts";
 import { messagesIn, saidIn } from "./message.ts";
 import { streamed } from "./pieces.ts";
@@ -22,69 +22,61 @@ import { answerTo, found, send, spotName, spotOf, telling, type Asking, type Sen
 
 type Names = Omit<Naming, "user">;
 
-export class Responses {
-  /** Who goes on from the same response does so one after the other: the first in its session, the others in forks. */
-  readonly #goingOn = new Map<string, Promise<void>>();
-
-  async create(asking: Asking, request: ResponsesRequest, naming: Names): Promise<Response> {
-    const wanted = wantedIn(asking.gate, request.model ?? OWN_NAME);
-    const sent = await this.#send(asking, request, wanted, naming);
-    const frame: Frame = {
-      id: shown.responseId(spotOf(sent)),
-      createdAt: Math.floor(asking.gate.system.world.nowMs() / 1_000),
-      request,
-      model: wanted.name,
-    };
-    if (request.stream === true) {
-      const events = new Events();
-      const failed = (problem: Problem): string => events.failed(shown.broken(frame, problem));
-      return streamed(asking, sent, eventsOf(asking, sent, frame, events), failed);
-    }
-    const headers = { "x-session-key": sent.sessionKey };
-    if (request.background === true) return Response.json(await begunOf(asking, sent, frame), { headers });
-    const told = await answerTo(asking, sent);
-    if (told.outcome !== "done") return problemResponse(turnProblem(told.outcome, told.reason));
-    return Response.json(shown.ended(frame, told), { headers });
+export async function create(asking: Asking, request: ResponsesRequest, naming: Names): Promise<Response> {
+  const wanted = wantedIn(asking.gate, request.model ?? OWN_NAME);
+  const sent = await sendFor(asking, request, wanted, naming);
+  const frame: Frame = {
+    id: shown.responseId(spotOf(sent)),
+    createdAt: Math.floor(asking.gate.system.world.nowMs() / 1_000),
+    request,
+    model: wanted.name,
+  };
+  if (request.stream === true) {
+    const events = new Events();
+    const failed = (problem: Problem): string => events.failed(shown.broken(frame, problem));
+    return streamed(asking, sent, eventsOf(asking, sent, frame, events), failed);
   }
+  const headers = { "x-session-key": sent.sessionKey };
+  if (request.background === true) return Response.json(await begunOf(asking, sent, frame), { headers });
+  const told = await answerTo(asking, sent);
+  if (told.outcome !== "done") return problemResponse(turnProblem(told.outcome, told.reason));
+  return Response.json(shown.ended(frame, told), { headers });
+}
 
-  async #send(asking: Asking, request: ResponsesRequest, wanted: Wanted, naming: Names): Promise<Sent> {
-    const messages = messagesIn(request.input, request.instructions ?? null);
-    const { messageId, header } = naming;
-    const sendTo = async ({ sessionKey, isFresh }: Found): Promise<Sent> =>
-      await send(asking, {
-        sessionKey,
-        ...saidIn(messages, { param: "input", isFresh }),
-        id: messageId,
-        model: wanted.model ?? undefined,
-      });
-    const before = request.previous_response_id ?? null;
-    if (before === null)
-      return await sendTo(sessionFor(asking.gate, asking.caller, wanted, { ...naming, user: request.user }));
-    if (header !== undefined)
-      throw new Refused(
-        "bad_input",
-        "previous_response_id names a session already: leave out X-Session-Key",
-        {
-          param: "previous_response_id",
-        },
-      );
-    return await this.#oneByOne(before, async () =>
-      sendTo(await sessionAfter(asking, before, wanted, messageId)),
-    );
-  }
-
-  async #oneByOne<Value>(id: string, work: () => Promise<Value>): Promise<Value> {
-    const mine = (this.#goingOn.get(id) ?? Promise.resolve()).then(work);
-    const over = mine.then(
-      () => {},
-      () => {},
-    );
-    this.#goingOn.set(id, over);
-    try {
-      return await mine;
-    } finally {
-      if (this.#goingOn.get(id) === over) this.#goingOn.delete(id);
-    }
+/**
+ * To the session of the response before it, if nothing came after that; else to a fork that ends with it. Whoever is first
+ * goes on in the session: the store decides, also between two who ask at once.
+ */
+async function sendFor(
+  asking: Asking,
+  request: ResponsesRequest,
+  wanted: Wanted,
+  naming: Names,
+): Promise<Sent> {
+  const messages = messagesIn(request.input, request.instructions ?? null);
+  const { messageId, header } = naming;
+  const sendTo = async ({ sessionKey, isFresh }: Found, after?: number): Promise<Sent> =>
+    await send(asking, {
+      sessionKey,
+      ...saidIn(messages, { param: "input", isFresh }),
+      id: messageId,
+      model: wanted.model ?? undefined,
+      after,
+    });
+  const before = request.previous_response_id ?? null;
+  if (before === null)
+    return await sendTo(sessionFor(asking.gate, asking.caller, wanted, { ...naming, user: request.user }));
+  if (header !== undefined)
+    throw new Refused("bad_input", "previous_response_id names a session already: leave out X-Session-Key", {
+      param: "previous_response_id",
+    });
+  const { key, seq } = await endOf(asking, before, wanted);
+  try {
+    return await sendTo({ sessionKey: key, isFresh: false }, seq);
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === "stale_writer")) throw error;
+    const name = messageId && `openai-${digest([asking.caller.principal, before, messageId])}`;
+    return await sendTo({ sessionKey: await forkOf(asking, { key, seq, name }), isFresh: false });
   }
 }
 
@@ -101,18 +93,13 @@ export async function retrieve(asking: Asking, id: string): Promise<Response> {
   return Response.json(shown.kept(frame, reading), { headers: { "x-session-key": spot.key } });
 }
 
-/**
- * The session of that response, if nothing came after it; else a fork that ends with it. A request that is repeated finds
- * the session that it went to the first time.
- */
-async function sessionAfter(
+/** The session of that response, and the last entry of its turn. */
+async function endOf(
   asking: Asking,
   before: string,
   wanted: Wanted,
-  messageId: string | undefined,
-): Promise<Found> {
-  const { gate, caller, over } = asking;
-  const { spot, reading, status } = await found(asking, shown.spotIn(before)).catch((error: unknown) => {
+): Promise<{ readonly key: SessionKey; readonly seq: number }> {
+  const { spot, reading } = await found(asking, shown.spotIn(before)).catch((error: unknown) => {
     if (!(error instanceof Fault && error.code === "not_found")) throw error;
     const param = "previous_response_id";
     throw new Refused("not_found", `${param}: ${error.message}`, {
@@ -125,30 +112,20 @@ async function sessionAfter(
     throw new Refused("busy", "previous_response_id: that response is not there yet; wait for it", {
       param: "previous_response_id",
     });
-  const { seq } = reading.end;
-  const isLast = status.entries === seq && status.waitingLetters === 0;
-  const same: Found = { sessionKey: spot.key, isFresh: false };
-  if (isLast || (messageId !== undefined && (await isThere(asking, same, messageId)))) return same;
-  const name =
-    messageId === undefined ? undefined : `openai-${digest([caller.principal, before, messageId])}`;
-  try {
-    const fork = await gate.door.call("fork", caller, { sessionKey: spot.key, seq, name }, over);
-    return { sessionKey: parseKey(fork.sessionKey), isFresh: false };
-  } catch (error) {
-    const isOurs = error instanceof Fault && error.code === "exists" && name !== undefined;
-    if (!isOurs) throw error;
-    return { sessionKey: namedKey(agentOf(spot.key), name), isFresh: false };
-  }
+  return { key: spot.key, seq: reading.end.seq };
 }
 
-/** Whether this very message was sent there before. */
-async function isThere({ gate, caller, over }: Asking, { sessionKey }: Found, id: string): Promise<boolean> {
+/** With a name it is made once: a request that is repeated finds the fork that it went to the first time. */
+async function forkOf(
+  { gate, caller, over }: Asking,
+  { key, seq, name }: { readonly key: SessionKey; readonly seq: number; readonly name: string | undefined },
+): Promise<SessionKey> {
   try {
-    await gate.door.call("wait", caller, { sessionKey, id, timeoutMs: 0 }, over);
-    return true;
+    const fork = await gate.door.call("fork", caller, { sessionKey: key, seq, name }, over);
+    return parseKey(fork.sessionKey);
   } catch (error) {
-    if (error instanceof Fault && error.code === "not_found") return false;
-    throw error;
+    if (!(error instanceof Fault && error.code === "exists") || name === undefined) throw error;
+    return namedKey(agentOf(key), name);
   }
 }
 

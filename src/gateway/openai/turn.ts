@@ -212,7 +212,6 @@ async function endedBefore({ gate, caller, over }: Asking, sent: Sent): Promise<
 interface Kept {
   readonly spot: Spot;
   readonly reading: Reading;
-  readonly status: Output<"status">;
   readonly sinceMs: number; // when its letter was taken; of one that waits, when it was posted
 }
 
@@ -226,14 +225,16 @@ export async function found(asking: Asking, name: string): Promise<Kept> {
   const waits = await mailOf(gate, named); // First: a letter goes from there into the transcript.
   const seq = waits === null ? await seqBefore(gate, named) : 0;
   if (seq === null) throw unknown();
-  const status = await gate.door.call("status", caller, { sessionKey: key }, over).catch((error: unknown) => {
-    throw error instanceof Fault && error.code === "not_found" ? unknown() : error;
-  });
+  const { entries } = await gate.door
+    .call("status", caller, { sessionKey: key }, over)
+    .catch((error: unknown) => {
+      throw error instanceof Fault && error.code === "not_found" ? unknown() : error;
+    });
   const spot = { ...named, seq };
-  const reading = await read(asking, spot, waits === null ? status.entries : 0);
+  const reading = await read(asking, spot, waits === null ? entries : 0);
   const sinceMs = waits?.postedAtMs ?? reading.sinceMs;
   if (sinceMs === null) throw unknown();
-  return { spot, reading, status, sinceMs };
+  return { spot, reading, sinceMs };
 }
 
 /** Null: it does not wait. */

@@ -204,6 +204,27 @@ export function commitContract(corner: () => Corner): void {
       assert.equal((await at.row(key)).transcript.lastSeq, 1);
     });
 
+    test("a letter that expects its reader to be as it was seen is refused when anything came since", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      await at.append(key, [said("1")]);
+      const { transcript } = await at.row(key);
+      const expect = { transcript: transcript.id, lastSeq: transcript.lastSeq };
+      for (const wrong of [
+        { ...expect, lastSeq: 0 },
+        { ...expect, transcript: "another" },
+      ])
+        await withoutTrace(at, "stale_writer", [{ ...at.posting(key, "x"), expect: wrong }]);
+      const first = { ...at.posting(key, "first"), expect };
+      await at.store.commit([first]);
+      await withoutTrace(at, "stale_writer", [{ ...at.posting(key, "second"), expect }]); // a letter waits
+      await at.store.commit([{ do: "take", key, fence: 0, ids: [first.letter.id] }]);
+      await at.append(key, [said("2")]);
+      await withoutTrace(at, "stale_writer", [{ ...at.posting(key, "third"), expect }]);
+      const again = await at.store.commit([first]); // What was posted before is a repeat, whatever came since.
+      assert.equal(again.posts[0]?.repeated, true);
+    });
+
     test("a commit without changes changes nothing", async () => {
       const at = corner();
       const receipt = await at.store.commit([]);

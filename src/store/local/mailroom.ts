@@ -2,7 +2,7 @@ import { Fault } from "../../base/fault.ts";
 import { MAILBOX_LETTERS_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import { forwardTo, nobodyReads, type Of } from "../rules.ts";
+import { checkUntouched, forwardTo, nobodyReads, type Of } from "../rules.ts";
 import type { Posted } from "../store.ts";
 import type { Rows } from "./rows.ts";
 import type { Known, Tables, Waiting } from "./tables.ts";
@@ -32,6 +32,8 @@ export class Mailroom {
         change.to,
         change.to.some((key) => this.#rows.find(key) !== null),
       );
+    const mail = change.expect !== null && this.#tables.waiting(address.to).length > 0;
+    checkUntouched(this.#rows.get(address.to).row, change.expect, { mail, children: false });
     if (change.capped && this.#tables.hasWaiting(address.to, MAILBOX_LETTERS_MAX))
       throw new Fault("mailbox_full", `${MAILBOX_LETTERS_MAX} letters wait for ${address.to} already`);
     const { id, capped, print, body } = change;

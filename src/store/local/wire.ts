@@ -9,7 +9,7 @@ import { encodeDraft, type EncodedDraft } from "../../transcript/codec.ts";
 import { blobsOf, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
 import { contextStart, openingOf } from "../../transcript/fold.ts";
 import { isCapped, sealLetter, type Of } from "../rules.ts";
-import type { Change, Claim, Receipt } from "../store.ts";
+import type { Change, Claim, Receipt, Untouched } from "../store.ts";
 
 /** Lines to be, and what the row wants to know of them. */
 export interface Lines {
@@ -41,6 +41,7 @@ export type WireChange =
       readonly body: string;
       readonly print: string;
       readonly capped: boolean;
+      readonly expect: Untouched | null; //    null: anything may have happened to who gets it
     }
   | Exclude<Change, { readonly do: "open" | "append" | "post" }>;
 
@@ -122,6 +123,7 @@ export function encodeChange(change: Change, { copied, readOf, missing }: Looked
         body,
         print,
         capped: isCapped(change.letter),
+        expect: change.expect ?? null,
       };
     }
     case "setTimer":

@@ -226,7 +226,7 @@ export class Commit {
     }
   }
 
-  #post({ to, letter }: Of<"post">): void {
+  #post({ to, letter, expect }: Of<"post">): void {
     const { id } = letter;
     const { body, print } = sealLetter(letter);
     const known = this.#tables.letter(id, this.#atMs);
@@ -241,7 +241,12 @@ export class Commit {
         to,
         to.some((key) => this.#tables.sessions.has(key)),
       );
-    const inFront = this.#tables.waitingFor(address.to).filter(({ row }) => isCapped(row));
+    const waiting = this.#tables.waitingFor(address.to);
+    checkUntouched(this.#tables.session(address.to).row, expect ?? null, {
+      mail: waiting.length > 0,
+      children: false,
+    });
+    const inFront = waiting.filter(({ row }) => isCapped(row));
     if (isCapped(letter) && inFront.length >= MAILBOX_LETTERS_MAX)
       throw new Fault("mailbox_full", `${MAILBOX_LETTERS_MAX} letters wait for ${address.to} already`);
     const row = { ...(JSON.parse(body) as Mail), id, to: address.to, postedAtMs: this.#atMs };
