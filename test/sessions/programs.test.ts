@@ -180,7 +180,7 @@ describe("what programs use", { skip }, () => {
       "const end = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < end);",
     );
     const large = script(
-      "const held = Buffer.alloc(64 * 1024 * 1024, 1); setTimeout(() => held.length, 3000);",
+      "const held = Buffer.alloc(64 * 1024 * 1024, 1); setTimeout(() => held.length, 10_000);",
     );
     await sessions.ask(MAIN, run(busy));
     const { usage: first } = await sessions.status(MAIN);
