@@ -7,6 +7,7 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { append } from "./append.ts";
 import { children } from "./children.ts";
+import { context } from "./context.ts";
 import { eventLoop } from "./event-loop.ts";
 import { Filled } from "./fill.ts";
 import { gateway } from "./gateway.ts";
@@ -41,6 +42,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   children,
   kill,
   gateway,
+  context,
 };
 
 const { values } = parseArgs({

@@ -3,7 +3,7 @@
 // Every figure has an absolute value and stands beside another from the same run: the raw limit of the disk, the
 // same work at a smaller size, or a peer. Nothing here is compared with a number from another day.
 
-type Unit = "ms" | "/s" | "MiB" | "KiB";
+type Unit = "ms" | "/s" | "MiB" | "KiB" | "M tokens" | "%";
 
 export interface Amount {
   readonly value: number;
@@ -14,7 +14,8 @@ export interface Amount {
 
 export interface Figure {
   readonly what: string;
-  readonly ours: Amount;
+  /** Null: there was nothing to measure in this run, and `beside` says why. */
+  readonly ours: Amount | null;
   /** What `base` is, in words. */
   readonly beside: string;
   /** Null: it could not be had in this run, and `beside` says why. */
@@ -28,9 +29,9 @@ interface Wanted {
   readonly met: boolean;
 }
 
-/** Of anything: our number divided by its base; null when there is no base. */
+/** Of anything: our number divided by its base; null when there is no base, or nothing of ours. */
 export function ratioOf(figure: Pick<Figure, "ours" | "base">): number | null {
-  if (figure.base === null || figure.base.value === 0) return null;
+  if (figure.ours === null || figure.base === null || figure.base.value === 0) return null;
   return figure.ours.value / figure.base.value;
 }
 
@@ -59,6 +60,14 @@ export function mebibytes(bytes: number, of = ""): Amount {
 
 export function kibibytes(bytes: number): Amount {
   return { value: bytes / 2 ** 10, unit: "KiB", of: "" };
+}
+
+export function millionTokens(tokens: number): Amount {
+  return { value: tokens / 1e6, unit: "M tokens", of: "" };
+}
+
+export function percent(share: number): Amount {
+  return { value: share * 100, unit: "%", of: "" };
 }
 
 /** The value below which this share of the samples lies. */

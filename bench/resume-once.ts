@@ -2,10 +2,13 @@
 // figure must not contain (loading modules, opening the store, starting threads) is done before the clock starts.
 //
 //   resume-once.ts ours <home> <key>
+//   resume-once.ts shown <home> <key>       and as messages for a model
 //   resume-once.ts pi <transcript file>
 
 import { readFileSync } from "node:fs";
+import { assemble } from "../src/context/assemble.ts";
 import { parseKey } from "../src/routing/key.ts";
+import type { Entry, Gap } from "../src/transcript/entry.ts";
 import { loadPi, type PiSession } from "./peers.ts";
 import { openStore } from "./scratch.ts";
 
@@ -22,14 +25,18 @@ export interface Resumed {
 
 const AGAIN = 20;
 
-async function ours(home: string, name: string): Promise<Resumed> {
+async function ours(
+  home: string,
+  name: string,
+  show: (items: readonly (Entry | Gap)[]) => readonly unknown[],
+): Promise<Resumed> {
   const store = await openStore(home);
   await store.timers({ dueByMs: 0 }); // the reader's thread is there, and has looked at no session
   await store.search({ text: "nothing" }); // and so is search's
   const key = parseKey(name);
   const resumed = await measured(AGAIN, async () => {
     const row = await store.session(key);
-    return await Array.fromAsync(store.entries(row?.transcript.id ?? "", { from: "context" }));
+    return show(await Array.fromAsync(store.entries(row?.transcript.id ?? "", { from: "context" })));
   });
   await store.close();
   return resumed;
@@ -74,6 +81,14 @@ function readBytes(): number {
   return Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1] ?? 0);
 }
 
+function shown(items: readonly (Entry | Gap)[]): readonly unknown[] {
+  return assemble(
+    items.filter((item) => item.type !== "gap"),
+    false,
+  );
+}
+
 const [, , who, first = "", second = ""] = process.argv;
-process.send?.(who === "pi" ? await pi(first) : await ours(first, second));
+const show = who === "shown" ? shown : (items: readonly (Entry | Gap)[]) => items;
+process.send?.(who === "pi" ? await pi(first) : await ours(first, second, show));
 process.disconnect();

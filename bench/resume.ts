@@ -77,7 +77,7 @@ async function peer(
   ];
 }
 
-async function once(run: Run, values: readonly string[]): Promise<Resumed> {
+export async function once(run: Run, values: readonly string[]): Promise<Resumed> {
   return (await run.scratch.hear(
     run.scratch.start(new URL("./resume-once.ts", import.meta.url), values),
   )) as Resumed;

@@ -1,11 +1,13 @@
 // Life: one gateway from its start to its death, on the simulated clock. It is the real system, wired as main.ts does it,
 // but for the store, the models that are rehearsed, and tools that leave marks.
 
+import { Fault } from "../src/base/fault.ts";
 import type { Log } from "../src/base/log.ts";
 import { SimulatedWorld } from "../src/base/world.ts";
 import { Sessions } from "../src/calls/library.ts";
 import type { Config } from "../src/config/config.ts";
 import { readConfig } from "../src/config/load.ts";
+import type { Memory } from "../src/memory/memory.ts";
 import { Catalog } from "../src/models/catalog.ts";
 import { rehearsals } from "../src/models/rehearsal.ts";
 import { begin, wire, type Wired } from "../src/wire.ts";
@@ -50,10 +52,12 @@ export class Life {
       log: logOf(home, isDead),
       catalog: new Catalog(models, [], {}),
       prompts: { of: async () => "" },
+      writeFile: async () => {},
       channels: new Map([["door", doorFor(around, dice, death === null ? 0 : 0.05)]]),
       store: this.store,
       processes: { all: () => [], killAll: async () => {}, killEverything: async () => {} },
       mcp: { names: [], tools: async () => [], status: () => [], close: async () => {} },
+      memory: NO_MEMORY,
       tools: { ours: [], exec: [], given: toolsFor(around) },
     });
     this.system = wired.system;
@@ -97,6 +101,19 @@ export class Life {
     }
   }
 }
+
+/** Notes are files, and a simulated world has none. */
+const NO_MEMORY: Memory = {
+  list: async () => ({ notes: [], more: false }),
+  read: async (_workspace, path) => {
+    throw new Fault("not_found", `there is no note ${path}`);
+  },
+  write: async () => {
+    throw new Fault("disk_full", "there is no room for notes here");
+  },
+  search: async () => ({ hits: [], skipped: 0 }),
+  close: async () => {},
+};
 
 /** All that can happen without time passing has happened: Node runs what was promised before what is immediate. */
 function quiet(): Promise<void> {

@@ -62,8 +62,8 @@ export const VARIANTS = {
     },
     {
       file: "src/sessions/held.ts",
-      from: "    this.#tell(this.#appended(drafts), state ?? null);\n",
-      to: "    this.#tell(this.#appended(drafts), state ?? null);\n    await done;\n",
+      from: "    this.#tell(made, state ?? null);\n",
+      to: "    this.#tell(made, state ?? null);\n    await done;\n",
     },
   ],
   /** The turn has ended, and then its answer is sent. */

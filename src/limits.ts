@@ -97,6 +97,29 @@ export const FEED_GROUPS_MAX = 20_000;
 /** Characters of one entry's text that full-text search sees. */
 export const SEARCH_TEXT_CHARS_MAX = 32 * 1024;
 
+/** Bytes of one note of an agent's memory. It is read and written whole; what is longer is no note, and is split. */
+export const NOTE_BYTES_MAX = 256 * 1024;
+
+/**
+ * Notes of one agent, bytes of all of them, and folders below each other. Every write counts them, and the first search after a
+ * start reads them all, which takes about a second at most.
+ */
+export const NOTES_MAX = 2_000;
+export const NOTES_BYTES_MAX = 32 * 1024 * 1024;
+export const NOTES_DEEP_MAX = 8;
+
+/** Characters of a note's path: a person types it. */
+export const NOTE_PATH_CHARS_MAX = 512;
+
+/** Characters of a snippet of a hit: a word can be as long as a note. */
+export const SNIPPET_CHARS_MAX = 300;
+
+/** Receipts of agents' writes that are kept: far more than can be under way, and not yet answered, when a process dies. */
+export const RECEIPTS_MAX = 1_000;
+
+/** How old an unfinished file beside a note must be to be what a crash left. Writing one takes less than a second. */
+export const UNFINISHED_KEPT_MS = 10 * 60 * 1_000;
+
 /** How long a blob is kept before the entry that names it is committed. */
 export const BLOB_HELD_MS = 60 * 60 * 1_000;
 
@@ -183,6 +206,17 @@ export const MODEL_RETRY_MS = 1_000;
 export const MODEL_TRIES_BEFORE_FAILOVER = 2;
 export const FAILOVER_PATIENCE_MS = 5_000;
 
+/** Attempts at a summary that fail in one turn, and times that a model refuses a step for its size, before nobody tries again. */
+export const SUMMARY_TRIES_MAX = 2;
+export const OVERFLOWS_MAX = 2;
+
+/** Tokens of a window that a model's refusals are taken to mean at least: a system prompt, tools and a question have room. */
+export const WINDOW_TOKENS_MIN = 4_000;
+
+/** Bytes of a conversation that are worth a summary, and that a summary may always have: its headings and a few lines each. */
+export const COMPACTED_BYTES_MIN = 4_000;
+export const SUMMARY_BYTES_MIN = 3_000;
+
 /**
  * Starts after a crash that find a turn where the last one left it, before it is given up as interrupted, though it never was
  * the only one that was tried. Few enough that a turn which kills its process late does not do so for ever; many, because
@@ -212,6 +246,12 @@ export const MESSAGE_TEXT_BYTES_MAX = 960 * 1024;
 /** Bytes of all pictures of one message, and of one request to a model: older ones are left to words. */
 export const MESSAGE_PICTURES_BYTES_MAX = 20 * 1024 * 1024;
 export const REQUEST_PICTURES_BYTES_MAX = 32 * 1024 * 1024;
+
+/**
+ * Bytes of a tool result that stay in the prompt however old it is: the marker that would stand for it has about a hundred, and
+ * most of what a tool says in a sentence fits.
+ */
+export const PRUNED_BYTES_MIN = 400;
 
 /** Entry ids that a session can pin: they stay whole in every context, so they must stay few. */
 export const PINS_MAX = 32;
@@ -292,6 +332,34 @@ export const FAILURE_CHARS_MAX = 2_000;
 export const HISTORY_BYTES_MAX = 256 * 1024;
 export const HISTORY_BYTES_MAX_OF_TOOL = 12 * 1024;
 
+/**
+ * Bytes of a page of a result: of one for people, and of one that is read by a tool, as JSON: whatever is escaped in it, it stays
+ * whole, and is not itself a result that has to be read again.
+ */
+export const RESULT_PAGE_BYTES_MAX = 256 * 1024;
+export const RESULT_PAGE_BYTES_MAX_OF_TOOL = 14 * 1024;
+
+/** Bytes of a blob that are in memory at once while it is looked through. */
+export const RESULT_RANGE_BYTES = 256 * 1024;
+
+/**
+ * Bytes around a piece of a text that are looked at for secrets which reach into it, and for the lines around a match. A private
+ * key is a tenth of it.
+ */
+export const RESULT_REACH_BYTES = 32 * 1024;
+
+/** Places of a text that one answer tells of, bytes of such a line, and of a line beside it: what is longer is cut. */
+export const RESULT_MATCHES_MAX = 200;
+export const RESULT_LINE_BYTES_MAX = 2_000;
+export const RESULT_BESIDE_BYTES_MAX = 500;
+
+/** Characters that are looked for: a line of a program. Lines beside a match, before it and after it. */
+export const RESULT_GREP_CHARS_MAX = 256;
+export const RESULT_CONTEXT_LINES_MAX = 10;
+
+/** Places within secrets that are passed over in one answer. Each is looked at with what is around it. */
+export const RESULT_HIDDEN_MAX = 500;
+
 /** Sessions in a list that is the result of a tool, for the same reason. */
 export const LISTED_MAX_OF_TOOL = 20;
 
@@ -304,7 +372,12 @@ export const TRACE_BYTES_MAX = 1024 * 1024;
 
 assert(MESSAGE_TEXT_BYTES_MAX + 32 * 1024 < LETTER_BYTES_MAX, "a message fits a letter");
 assert(MESSAGE_PICTURES_BYTES_MAX <= REQUEST_PICTURES_BYTES_MAX, "the pictures of a message are shown");
+assert(SUMMARY_BYTES_MIN < COMPACTED_BYTES_MIN, "a summary is shorter than what it stands for");
 assert(HISTORY_BYTES_MAX_OF_TOOL < RESULT_BYTES_MAX, "a page that a tool returns is not cut");
+assert(NOTE_BYTES_MAX <= NOTES_BYTES_MAX, "the largest note fits a memory");
+assert(RESULT_PAGE_BYTES_MAX_OF_TOOL + 1_500 < RESULT_BYTES_MAX, "a page that is read is not cut");
+assert(RESULT_LINE_BYTES_MAX * 6 + 1_000 < RESULT_PAGE_BYTES_MAX_OF_TOOL, "an escaped line fits a page");
+assert(RESULT_LINE_BYTES_MAX + RESULT_GREP_CHARS_MAX * 4 < RESULT_REACH_BYTES, "it is in reach");
 assert(OUTWARD_CHARS_MAX * 6 < LETTER_BYTES_MAX, "what leaves fits a letter, however it is escaped");
 assert(LEASE_RENEWED_MS * 3 < LEASE_MS, "a renewal may fail twice");
 assert(LETTER_BYTES_MAX <= MAILBOX_KEPT_BYTES, "the largest letter can be kept");

@@ -16,13 +16,15 @@ import { readConfig } from "./config/load.ts";
 import { checkParts } from "./config/parts.ts";
 import { Prompts } from "./config/prompt.ts";
 import type { ConfigInput } from "./config/schema.ts";
+import { FileMemory } from "./memory/files.ts";
 import { Catalog } from "./models/catalog.ts";
 import type { Model } from "./models/model.ts";
 import { providers } from "./models/providers.ts";
 import { rehearsals } from "./models/rehearsal.ts";
 import { parseAgent } from "./routing/key.ts";
 import { Processes } from "./sandbox/processes.ts";
-import { folderWithin } from "./sandbox/within.ts";
+import { inTurn, replaceFile } from "./sandbox/place.ts";
+import { folderWithin, within } from "./sandbox/within.ts";
 import { LocalStore } from "./store/local/local.ts";
 import type { Store } from "./store/store.ts";
 import { execTools } from "./tools/exec.ts";
@@ -97,11 +99,13 @@ export function checkedNames(config: Config, world: World, own: readonly Model[]
   const models = [...rehearsals(world), ...own];
   const sources = providers(world, config.models.providers);
   const catalog = placed("models.aliases", () => new Catalog(models, sources, config.models.aliases));
-  for (const { id, model, failover, subagents } of config.agents.values()) {
+  for (const { id, model, failover, subagents, context } of config.agents.values()) {
     placed(`agents.${id}.model`, () => catalog.find(model));
     for (const each of failover) placed(`agents.${id}.failover`, () => catalog.find(each));
     if (subagents.model !== null)
       placed(`agents.${id}.subagents.model`, () => catalog.find(subagents.model ?? ""));
+    if (context.summaryModel !== null)
+      placed(`agents.${id}.context.summaryModel`, () => catalog.find(context.summaryModel ?? ""));
     for (const each of subagents.agents)
       placed(`agents.${id}.subagents.agents`, () => mustBeAgent(config, each));
   }
@@ -117,10 +121,20 @@ function outside({ config, world, log }: Pick<Wiring, "config" | "world" | "log"
     processes,
     mcp: new McpServers({ world, log, processes, servers: config.mcp }),
     prompts: new Prompts(),
+    memory: new FileMemory({ world, log, receipts: join(config.home, "memory-receipts") }),
+    writeFile,
     exec: execTools({ processes, world, folderOf }),
     ours: workspaceTools(world, processes),
   };
 }
+
+/** Into the workspace and nowhere else, as the tools of agents do. */
+const writeFile: Wiring["writeFile"] = (workspace, { path, text, cause, signal }) =>
+  within({ workspace, path }, { make: true }, (place) =>
+    inTurn(place, async () => {
+      await replaceFile(place, { bytes: Buffer.from(text), cause, signal, known: null });
+    }),
+  );
 
 function mustBeAgent({ agents }: Config, id: string): void {
   if (!agents.has(parseAgent(id)))

@@ -20,6 +20,7 @@ import type { Agent, Config } from "./config/config.ts";
 import { secretsIn } from "./config/outside.ts";
 import type { Prompts } from "./config/prompt.ts";
 import { Bus } from "./events/bus.ts";
+import type { Memory } from "./memory/memory.ts";
 import type { Deliver } from "./mail/outbox.ts";
 import type { Catalog } from "./models/catalog.ts";
 import { mainKey } from "./routing/key.ts";
@@ -34,6 +35,7 @@ import type { McpServers } from "./tools/mcp/tools.ts";
 import type { Tool } from "./tools/tool.ts";
 import { Toolbox } from "./tools/toolbox.ts";
 import { Answers } from "./turns/answers.ts";
+import type { WriteFile } from "./turns/handoff.ts";
 import { Suspects } from "./turns/resuming.ts";
 import { beginWork, type SessionWorker, type WorkParts } from "./turns/worker.ts";
 
@@ -47,10 +49,12 @@ export interface Wiring {
   readonly store: Store;
   readonly processes: Pick<Processes, "all" | "killAll" | "killEverything">;
   readonly mcp: Pick<McpServers, "names" | "tools" | "status" | "close">;
+  readonly memory: Memory;
   /** Who may call from outside; without it, nobody does. */
   readonly tokens?: Tokens | undefined;
   /** Hears of every commit of this process once it is durable: what is counted is counted from these. */
   readonly told?: ((changes: readonly Change[], receipt: Receipt) => void) | undefined;
+  readonly writeFile: WriteFile;
   readonly tools: {
     /** For every agent, besides the calls that agents may make. */
     readonly ours: readonly Tool[];
@@ -101,6 +105,7 @@ export function wire(wiring: Wiring): Wired {
     tools,
     prompts,
     session: config.session,
+    writeFile: wiring.writeFile,
     agents,
     isCircle: (key, others) => isCircle({ store, lanes }, key, others),
     suspects: new Suspects(),
@@ -118,6 +123,7 @@ export function wire(wiring: Wiring): Wired {
     lanes,
     clock,
     mcp,
+    memory: wiring.memory,
     totals,
     tokens: wiring.tokens ?? null,
   };

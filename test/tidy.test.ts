@@ -24,6 +24,7 @@ const ORDER = [
   "scheduler",
   "context",
   "tools",
+  "memory",
   "turns",
   "children",
   "calls",

@@ -37,7 +37,7 @@ const FAULTS = {
     todo: "do not wait for who waits for you: end the turn, and its answer comes by itself",
   },
   busy: { status: 409, exit: 75, retry: true, todo: "wait until it is done, or kill it first" },
-  stale_writer: { status: 409, exit: 75, retry: true, todo: "read the session again, then decide anew" },
+  stale_writer: { status: 409, exit: 75, retry: true, todo: "read it again, then decide anew" },
   unread: { status: 409, exit: 75, retry: true, todo: "read what waits for it, then end it" },
   ended: { status: 410, exit: 69, retry: false, todo: "the session has ended; write to another" },
   cursor_expired: {

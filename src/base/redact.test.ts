@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { redacted, secretCharsMax, withoutSecrets } from "./redact.ts";
+import { redacted, secretCharsMax, secretsIn, withoutSecrets } from "./redact.ts";
 import { Secret } from "./secret.ts";
 
 const LONG = "Ab1".repeat(14);
@@ -35,6 +35,20 @@ test("a secret of each usual shape is taken out, and what stands around it stays
     assert.ok(!shown.includes(secret), shown);
     assert.match(shown, /^before .*\[redacted/s);
     if (!isOpen) assert.match(shown, /\nafter$/);
+  }
+});
+
+test("where secrets are is said of each, in order and apart: without these places the text has none", () => {
+  for (const text of [...SECRETS.map(([each]) => each), SECRETS.map(([each]) => each).join("\n"), "none"]) {
+    let [shown, at] = ["", 0];
+    for (const { from, to, shown: instead } of secretsIn(text)) {
+      assert.ok(from >= at && to > from && to <= text.length);
+      shown += text.slice(at, from) + instead;
+      at = to;
+    }
+    shown += text.slice(at);
+    for (const [, secret] of SECRETS) assert.ok(!shown.includes(secret), shown);
+    assert.equal(shown.includes("[redacted"), text !== "none");
   }
 });
 

@@ -47,6 +47,34 @@ export function redacted(text: string): string {
   return SHAPES.reduce((out, [pattern, shown]) => out.replaceAll(pattern, shown), text);
 }
 
+/** A part of a text that is not shown, and what is in its place. */
+export interface Hidden {
+  readonly from: number;
+  readonly to: number;
+  readonly shown: string;
+}
+
+/** The same as places, in their order: for who shows a piece of a text, and must know what its neighbours make of it. */
+export function secretsIn(text: string): readonly Hidden[] {
+  const all = SHAPES.flatMap(([pattern, shown]) =>
+    [...text.matchAll(pattern)].map((match): Hidden => {
+      const kept = shown.startsWith("$1") ? (match[1] ?? "").length : 0;
+      return {
+        from: match.index + kept,
+        to: match.index + match[0].length,
+        shown: shown.slice(kept > 0 ? 2 : 0),
+      };
+    }),
+  ).toSorted((a, b) => a.from - b.from);
+  const apart: Hidden[] = [];
+  for (const each of all) {
+    const last = apart.at(-1);
+    if (last === undefined || each.from >= last.to) apart.push(each);
+    else apart[apart.length - 1] = { ...last, to: Math.max(last.to, each.to) };
+  }
+  return apart;
+}
+
 /** Call it before anything is cut off: a text that ends in the middle of a secret would keep its beginning. */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   return cleaning(secrets)(text);

@@ -82,7 +82,7 @@ async function answerThere(
 }
 
 /** Waits from now on, whether or not somebody asks for what comes of it. */
-function awaited(
+export function awaited(
   system: System,
   { id, timeoutMs = WAIT_MS }: { readonly id: string; readonly timeoutMs: number | undefined },
   signal: AbortSignal,

@@ -13,6 +13,7 @@ import type { Config } from "../config/config.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Processes } from "../sandbox/processes.ts";
+import type { Memory } from "../memory/memory.ts";
 import type { Lanes } from "../scheduler/lanes.ts";
 import type { Slots } from "../scheduler/slots.ts";
 import type { Change, Receipt, Store } from "../store/store.ts";
@@ -57,6 +58,7 @@ export interface System {
   readonly processSlots: Slots; // programs that agents run
   readonly processes: Pick<Processes, "all" | "killEverything">;
   readonly mcp: Pick<McpServers, "status" | "close">;
+  readonly memory: Memory; //      what agents write down
   readonly answers: Answers;
   readonly totals: Totals;
   readonly tokens: Tokens | null; // null: nobody but this program calls

@@ -122,7 +122,8 @@ async function inputOf(name: string, schema: z.ZodType, input: unknown): Promise
 
 /**
  * The calls that agents may make, as tools. All that such a call does is in the changes that it returns, and those are
- * committed with its result: so one that was cut off has done nothing, and is run again.
+ * committed with its result: so one that was cut off has done nothing, and is run again. The one that writes a note has an effect
+ * of its own; made again, it changes nothing (memory/writing.ts, N3).
  */
 export function toolsOf(system: () => System): readonly Tool[] {
   return Object.values(calls as unknown as Record<string, Call>).flatMap((row) => {

@@ -96,7 +96,8 @@ function mustBeHigh({ session, agent }: Agent): void {
     );
 }
 
-async function seqOf(system: System, { key, transcript }: Session, id: string): Promise<number> {
+/** Of an entry that is named by its id. */
+export async function seqOf(system: System, { key, transcript }: Session, id: string): Promise<number> {
   let looked = 0;
   for await (const entry of system.store.entries(transcript.id, { before: null })) {
     if (entry.type !== "gap" && entry.id === id) return entry.seq;
@@ -143,6 +144,11 @@ function settingsFor(
     tools: eachOnce([...kept.tools, ...above, ...own.tools, ...given]),
     limits: tighter(kept.limits, own.limits),
   };
+}
+
+/** What a session begins with that goes on for another, without its entries. */
+export function inheritedSettings(system: System, caller: Caller, source: Session): Partial<Settings> {
+  return settingsFor(caller, source, scopesAbove(system, source), new Set());
 }
 
 /** What held a child of another agent than its root's: the fork has no such root. */

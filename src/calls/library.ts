@@ -105,6 +105,15 @@ export class Sessions {
     return this.call("history", { sessionKey, ...page });
   }
 
+  /** A page of what an entry keeps, or of a blob that one names; with `grep`, the lines that have a text. */
+  result(
+    sessionKey: string,
+    ref: string,
+    more: Rest<"result", "sessionKey" | "ref"> = {},
+  ): Promise<Output<"result">> {
+    return this.call("result", { sessionKey, ref, ...more });
+  }
+
   /** Where the time and the tokens of a turn went; without `turn`, of the last. */
   trace(sessionKey: string, more: Rest<"trace", "sessionKey"> = {}): Promise<Output<"trace">> {
     return this.call("trace", { sessionKey, ...more });
@@ -176,11 +185,12 @@ export class Sessions {
 
   async #close(): Promise<void> {
     this.#closing.abort(new Fault("closed", "sessions are closed"));
-    const { lanes, clock, mcp, processes, store } = this.#system;
+    const { lanes, clock, mcp, memory, processes, store } = this.#system;
     // One after the other, whatever becomes of the one before: a home that is not let go cannot be opened again.
     const ended = [await settled(clock.close()), await settled(lanes.close())];
     this.#bus.close();
     ended.push(await settled(mcp.close()), await settled(processes.killEverything()));
+    ended.push(await settled(memory.close()));
     await store.close();
     const failed = ended.find((each) => each.status === "rejected");
     if (failed) throw failed.reason;

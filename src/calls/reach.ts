@@ -5,7 +5,7 @@ import { PAGE_ROWS_MAX, PAGE_SCAN_ROWS_MAX } from "../limits.ts";
 import { agentOf, mainKey, parseKey, DEFAULT_AGENT, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { isMatch } from "../store/rules.ts";
-import type { Page, SessionQuery } from "../store/store.ts";
+import type { Page, SearchQuery, SessionQuery } from "../store/store.ts";
 import type { Caller, System } from "./call.ts";
 
 /** The session that a text names: the caller's own when it names none, a person's main session. */
@@ -86,6 +86,27 @@ export async function pageWithin(
       return pageOf(await treeOf(system, extent.root), query);
     case "self":
       return pageOf([(await system.store.session(extent.session.key)) ?? extent.session], query);
+  }
+}
+
+/**
+ * Where a caller may look for words, as the store is asked for it: hits of others, left out afterwards, would take the place of
+ * those that the caller may see.
+ */
+export async function searchableBy(
+  system: System,
+  caller: Caller,
+): Promise<Pick<SearchQuery, "agent" | "keys">> {
+  const extent = extentOf(caller);
+  switch (extent.of) {
+    case "all":
+      return {};
+    case "agent":
+      return { agent: extent.agent };
+    case "tree":
+      return { keys: (await treeOf(system, extent.root)).map(({ key }) => key) };
+    case "self":
+      return { keys: [extent.session.key] };
   }
 }
 

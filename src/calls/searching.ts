@@ -14,33 +14,36 @@ import { sessionKey } from "./setting-shapes.ts";
 /** Characters of what is searched for: a few words. */
 const TEXT_CHARS_MAX = 1_000;
 
+export const words = z
+  .string()
+  .min(1)
+  .max(TEXT_CHARS_MAX)
+  .describe("Words, in any order and case; the last may be the beginning of one.");
+
 export const searchInput = z.strictObject({
-  text: z
-    .string()
-    .min(1)
-    .max(TEXT_CHARS_MAX)
-    .describe("Words, in any order and case; the last may be the beginning of one."),
+  text: words,
   agent: z.string().optional().describe("Only in sessions of this agent."),
   sessionKey: sessionKey.optional().describe("Only in this session."),
   limit,
 });
 
-export const found = z.strictObject({
-  hits: z
-    .array(
-      z.strictObject({
-        sessionKey,
-        seq: z.int().describe("The entry that has the words."),
-        snippet: z.string().describe("The words with what stands around them. Secrets are taken out."),
-      }),
-    )
-    .describe("Newest first within a session; of several, mostly."),
-  behind: z
-    .int()
-    .describe(
-      "Groups of commits that search has not seen yet; those before the question are waited for, a moment. 0: what you see is all there is.",
-    ),
-});
+export const saidHits = z
+  .array(
+    z.strictObject({
+      sessionKey,
+      seq: z.int().describe("The entry that has the words."),
+      snippet: z.string().describe("The words with what stands around them. Secrets are taken out."),
+    }),
+  )
+  .describe("Newest first within a session; of several, mostly.");
+
+export const behindGroups = z
+  .int()
+  .describe(
+    "Groups of commits that search has not seen yet; those before the question are waited for, a moment. 0: what you see is all there is.",
+  );
+
+export const found = z.strictObject({ hits: saidHits, behind: behindGroups });
 
 export async function search(
   system: System,
@@ -58,7 +61,7 @@ export async function search(
 }
 
 /** When search has seen all that was committed before the question; if that takes too long, what it has seen. */
-async function seen({ store, world }: System, query: SearchQuery, signal: AbortSignal): Promise<Hits> {
+export async function seen({ store, world }: System, query: SearchQuery, signal: AbortSignal): Promise<Hits> {
   const { cursor: asked } = await store.changesSince(null);
   let now = asked;
   const untilMs = world.nowMs() + SEARCH_WAIT_MS;
@@ -77,6 +80,6 @@ const PAUSE_MS = 20;
  * A snippet is cut between words, and a key has several: the rest of one does not look like a key any more. So at a cut the
  * characters up to the next blank go too.
  */
-function shownSnippet(snippet: string): string {
+export function shownSnippet(snippet: string): string {
   return redacted(snippet.replace(/^…\S*/, "…").replace(/\S*…$/, "…"));
 }

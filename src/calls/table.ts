@@ -4,10 +4,13 @@
 import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "../limits.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
+import { contextCalls } from "./context.ts";
 import { entries, entriesInput, entriesPage } from "./entries.ts";
 import { fork, forked, forkInput } from "./fork.ts";
+import { memoryCalls } from "./memory.ts";
 import { keyFor, reached } from "./reach.ts";
 import { remove, removed, removeInput } from "./removing.ts";
+import { result, resultInput, resultPage } from "./results.ts";
 import { outbox, redeliver } from "./outbox.ts";
 import * as shape from "./schemas.ts";
 import { found, search, searchInput } from "./searching.ts";
@@ -154,6 +157,19 @@ export const calls = {
     output: entriesPage,
     idempotent: true,
     run: entries,
+  }),
+  result: call({
+    about:
+      "Reads what is not in the prompt, or not any more: the result behind `[compacted: tool output removed] (… bytes, ref …)`, " +
+      "or what was left out of a long one (`all … are in blob …`). By pages, or with `grep` the lines that have a text.",
+    who: "both",
+    tool: "read_result",
+    scope: "read",
+    http: "GET /sessions/:sessionKey/results/:ref",
+    input: resultInput,
+    output: resultPage,
+    idempotent: true,
+    run: result,
   }),
   trace: call({
     about:
@@ -340,6 +356,8 @@ export const calls = {
     idempotent: true,
     run: async (system) => just(gateway.modelsOf(system)),
   }),
+  ...contextCalls,
+  ...memoryCalls,
   ...tokenCalls,
 } satisfies Record<string, Call>;
 

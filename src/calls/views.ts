@@ -9,6 +9,8 @@ import {
   LETTERS_COUNTED_MAX,
 } from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
+import type { Model } from "../models/model.ts";
+import { detailsOf } from "../context/compaction.ts";
 import { waitedForBy } from "../children/waiting.ts";
 import { agentOf, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
@@ -72,9 +74,12 @@ function stateNow(system: System, { key, state, signal }: Session): RunState["ki
 }
 
 /** The model in force. One that is not known any more is shown as it was named: the next turn will say so. */
-function modelOf(system: System, session: Session): { readonly id: string; readonly windowTokens: number } {
+export function modelOf(
+  system: System,
+  session: Session,
+): Pick<Model, "id" | "provider" | "name" | "windowTokens"> {
   const name = nowOf(system, session)?.model ?? session.settings.model ?? "";
-  return system.catalog.get(name) ?? { id: name, windowTokens: 0 };
+  return system.catalog.get(name) ?? { id: name, provider: "", name, windowTokens: 0 };
 }
 
 /** Null: its agent is not configured any more. */
@@ -182,8 +187,9 @@ async function lastAnswer(system: System, { transcript }: Session): Promise<Last
   if (transcript.lastSeq === 0) return { tokens, fallback: null, lastTurn: null };
   for await (const entry of system.store.entries(transcript.id, { before: null })) {
     newest.push(entry);
-    if (tokens > 0 || newest.length >= LAST_ENTRIES_MAX || entry.type === "compaction") break;
+    if (tokens > 0 || newest.length >= LAST_ENTRIES_MAX) break;
     tokens = tokensOf(entry);
+    if (entry.type === "compaction") break; // What stood before it is gone.
   }
   const note = newest[newest.findIndex(isAnswer) + 1]; // It stands right before the answer.
   const fallback = note === undefined ? null : fallbackIn(note);
@@ -204,6 +210,7 @@ function isAnswer(entry: Entry | Gap): boolean {
 }
 
 function tokensOf(entry: Entry | Gap): number {
+  if (entry.type === "compaction") return detailsOf(entry)?.tokensAfter ?? 0;
   if (entry.type !== "message" || entry.message.role !== "assistant") return 0;
   const { input, output, cacheRead, cacheWrite } = entry.message.usage;
   return input + output + cacheRead + cacheWrite;

@@ -158,6 +158,11 @@ function hasOpenCalls(entry: Entry, settled: ReadonlySet<string>): boolean {
   return callsIn(entry.message.content).some(({ id }) => !settled.has(id));
 }
 
+/** Ids of the calls of an answer. */
+export function callIdsIn(content: unknown): readonly string[] {
+  return callsIn(content).map(({ id }) => id);
+}
+
 /** A file may hold anything in place of a message's content. */
 function callsIn(content: unknown): Extract<Block, { type: "toolCall" }>[] {
   if (!Array.isArray(content)) return [];

@@ -7,10 +7,13 @@ import { completion } from "./completion.ts";
 import { config } from "./config.ts";
 import { doctor } from "./doctor.ts";
 import { exportCommand } from "./export.ts";
+import { compact, context, handoff, rewind } from "./context.ts";
 import { fork, outbox, rm, search } from "./keeping.ts";
 import { log } from "./log.ts";
+import { memory } from "./memory.ts";
 import { backup, fsck, rebuild } from "./offline.ts";
 import { ps } from "./ps.ts";
+import { result } from "./result.ts";
 import { send } from "./send.ts";
 import { mcp, serve } from "./serve.ts";
 import { label, limit, model, nice, pin } from "./settings.ts";
@@ -27,8 +30,12 @@ export interface Group {
 
 export const GROUPS: readonly Group[] = [
   { title: "Talking", commands: [chat, send, wait, spawn, steer] },
-  { title: "Looking", commands: [ps, top, status, log, trace, search, outbox, models] },
-  { title: "Ruling", commands: [abort, stop, cont, kill, nice, limit, pin, label, model, fork, rm] },
+  {
+    title: "Looking",
+    commands: [ps, top, status, log, context, result, trace, search, memory, outbox, models],
+  },
+  { title: "Ruling", commands: [abort, stop, cont, kill, nice, limit, pin, label, model] },
+  { title: "Going on", commands: [compact, handoff, rewind, fork, rm] },
   { title: "The daemon", commands: [serve, mcp, token, config, doctor, completion] },
   { title: "The home", commands: [exportCommand, fsck, rebuild, backup] },
 ];

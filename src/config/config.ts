@@ -111,6 +111,15 @@ export interface Agent {
   readonly tools: ToolPolicy;
   readonly limits: TurnLimits;
   readonly subagents: SubagentPolicy;
+  readonly context: ContextPolicy;
+}
+
+/** How large a session's context grows, and what happens then. */
+export interface ContextPolicy {
+  readonly sizeTokens: number | null; //       it is summarised when it is larger; null: a share of the window
+  readonly reserveTokens: number | null; //    of the window, for the answer; null: a share of it
+  readonly summaryModel: string | null; //     who writes summaries; null: the model in force
+  readonly flush: boolean; //                  whether the agent may write down what is to last before that
 }
 
 /** What sessions of an agent may spawn. */

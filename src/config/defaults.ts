@@ -38,6 +38,9 @@ export const SPAWN_DEPTH_MAX = 8;
 export const CHILDREN_DEFAULT = 256;
 export const CHILDREN_MAX = 1_000;
 
+/** Smaller ones hold no system prompt, tools and a summary. */
+export const CONTEXT_TOKENS_MIN = 2_000;
+
 /** Tokens, and dollars, that a bound may name: more is none. */
 export const BUDGET_TOKENS_MAX = 1_000_000_000_000;
 export const BUDGET_COST_MAX = 10_000_000;

@@ -21,6 +21,7 @@ import { type AgentId, DEFAULT_AGENT, parseAgent } from "../routing/key.ts";
 import type {
   Agent,
   Config,
+  ContextPolicy,
   GatewayConfig,
   LogConfig,
   SendPolicy,
@@ -161,7 +162,13 @@ function agentOf(id: AgentId, own: AgentInput, beneath: AgentInput): Omit<Agent,
       cost: limits.cost ?? limitsBeneath.cost ?? null,
     },
     subagents: subagentsOf(own.subagents ?? {}, beneath.subagents ?? {}),
+    context: contextOf({ ...beneath.context, ...own.context }),
   };
+}
+
+function contextOf(given: NonNullable<AgentInput["context"]>): ContextPolicy {
+  const { sizeTokens = null, reserveTokens = null, summaryModel = null, flush = true } = given;
+  return { sizeTokens, reserveTokens, summaryModel, flush };
 }
 
 type SubagentsInput = NonNullable<AgentInput["subagents"]>;

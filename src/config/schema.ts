@@ -78,6 +78,23 @@ const subagents = object({
     .optional(),
 });
 
+const context = object({
+  sizeTokens: whole(defaults.CONTEXT_TOKENS_MIN, defaults.WINDOW_TOKENS_MAX)
+    .describe(
+      "Tokens of a conversation at which its older part is summarised; never more than the window less the reserve. Without " +
+        "it, about a third of the model's window.",
+    )
+    .optional(),
+  reserveTokens: whole(0, defaults.WINDOW_TOKENS_MAX)
+    .describe("Tokens of the window that are kept free for the answer; without it, 20000, at most a quarter.")
+    .optional(),
+  summaryModel: name.describe("The model that writes summaries; without it, the session's own.").optional(),
+  flush: z
+    .boolean({ error: "true or false" })
+    .describe("Whether the agent may write to its memory before a summary is made. Without it: true.")
+    .optional(),
+});
+
 const agent = object({
   model: name.describe('The model to use: "provider/model", or an alias from models.aliases.').optional(),
   failover: list(name)
@@ -98,6 +115,7 @@ const agent = object({
   tools: tools.describe("Which tools the agent may use, and what it sees of other sessions.").optional(),
   limits: limits.describe("How far one turn may go, and what a session may use in all.").optional(),
   subagents: subagents.describe("What its sessions may spawn.").optional(),
+  context: context.describe("How long its conversations grow before they are summarised.").optional(),
 });
 
 const agents = names(

@@ -1,37 +1,42 @@
-// What a model is shown of a session: the entries of its context as messages. Pure, but for pictures, whose bytes are blobs.
+// What a model is shown of a session: the entries of its context as messages. Pure; the bytes of pictures come in after it
+// (pictures.ts).
 //
 // Invariants
 //   C1. Every tool call that is shown has exactly one result after it, and every result a call before it: providers refuse
 //       anything else, and a file may hold anything.
 //   C2. Who speaks is said by us alone: texts of others are wrapped or defused (routing/envelope.ts). Texts that stand
 //       side by side are joined first: a model reads them as one.
-//   C3. The same entries always give the same messages.
+//   C3. The same entries always give the same messages, also after a restart.
+//   C4. When entries are added, what was shown before stays as it is and more comes after it: providers charge less for a
+//       beginning that they have seen. It changes only with a compaction, a pruning note (prune.ts), or the result of a call that
+//       was shown without one.
 
-import { REQUEST_PICTURES_BYTES_MAX } from "../limits.ts";
 import { defused, wrapped } from "../routing/envelope.ts";
 import type { Block, Entry, Message } from "../transcript/entry.ts";
 import type { TurnEnded } from "../turns/where.ts";
+import { isPruned, markerOf, pruningIn } from "./prune.ts";
+import { isPicture } from "./weight.ts";
+import { windowOf } from "./window.ts";
+
+export { withPictures } from "./pictures.ts";
 
 /** Characters of the reason why there is no answer: what a provider says can be long. */
 const REASON_CHARS = 500;
+
+/** How the message begins that a compaction is shown as. */
+const SUMMARY_OPENING = "Summary of the conversation so far:\n";
 
 type User = Extract<Message, { role: "user" }>;
 type Assistant = Extract<Message, { role: "assistant" }>;
 type Result = Extract<Message, { role: "toolResult" }>;
 
-/** Bytes of a blob, whole; null: there is no such blob. */
-export type ReadWhole = (blob: {
-  readonly sha256: string;
-  readonly bytes: number;
-}) => Promise<Uint8Array | null>;
-
 /** `shared`: several people speak in this session, so each message says who. */
 export function assemble(entries: readonly Entry[], shared: boolean): Message[] {
   const said: Message[] = [];
-  const before = made[shared ? "shared" : "alone"];
-  for (const entry of kept(entries)) {
-    let message = before.get(entry);
-    if (message === undefined) before.set(entry, (message = shown(entry, shared)));
+  const window = windowOf(entries);
+  const pruning = pruningIn(window);
+  for (const [at, entry] of window.entries()) {
+    const message = isPruned(entry, at, pruning) ? markerOf(entry) : wholeOf(entry, shared);
     if (message !== null) said.push(message);
   }
   return paired(said);
@@ -40,14 +45,17 @@ export function assemble(entries: readonly Entry[], shared: boolean): Message[] 
 /** An entry never changes, so what is made of it is made once, for as long as anybody has the entry (C3). */
 const made = { shared: new WeakMap<Entry, Message | null>(), alone: new WeakMap<Entry, Message | null>() };
 
-/** After a compaction: its summary first, then what it kept, then what came after it. */
-function kept(entries: readonly Entry[]): readonly Entry[] {
-  const at = entries.findLastIndex(({ type }) => type === "compaction");
-  const compaction = entries[at];
-  if (compaction?.type !== "compaction") return entries;
-  const from = entries.findIndex(({ id }) => id === compaction.firstKeptEntryId);
-  const before = from < 0 || from > at ? [] : entries.slice(from, at);
-  return [compaction, ...before.filter(({ type }) => type !== "compaction"), ...entries.slice(at + 1)];
+/** What is shown of one entry while it is not pruned; null: nothing. */
+export function wholeOf(entry: Entry, shared: boolean): Message | null {
+  const before = made[shared ? "shared" : "alone"];
+  let message = before.get(entry);
+  if (message === undefined) before.set(entry, (message = shown(entry, shared)));
+  return message;
+}
+
+/** Of the first message that is shown: a compaction is what it is made of, or somebody wrote it so. */
+export function isSummary({ role, content }: Message): boolean {
+  return role === "user" && typeof content === "string" && content.startsWith(SUMMARY_OPENING);
 }
 
 function shown(entry: Entry, shared: boolean): Message | null {
@@ -60,7 +68,7 @@ function shown(entry: Entry, shared: boolean): Message | null {
     case "compaction":
       return {
         role: "user",
-        content: `Summary of the conversation so far:\n${defused(entry.summary)}`,
+        content: `${SUMMARY_OPENING}${defused(entry.summary)}`,
         timestamp,
       };
     case "branch_summary":
@@ -184,44 +192,4 @@ function missing(message: Assistant, call: { readonly id: string; readonly name:
     isError: true,
     timestamp: message.timestamp,
   };
-}
-
-/** Pictures live in blobs; in an entry words stand for them. A model that is asked gets the pictures. */
-export async function withPictures(messages: readonly Message[], read: ReadWhole): Promise<Message[]> {
-  const isShown = newestPictures(messages);
-  return await Promise.all(
-    messages.map(async (message) => {
-      if (typeof message.content === "string" || !message.content.some(isPicture)) return message;
-      const content = message.content.map((block) => (isShown.has(block) ? pictureOf(block, read) : block));
-      return { ...message, content: await Promise.all(content) } as Message;
-    }),
-  );
-}
-
-/** As many as a request has room for, the newest first. Of the others the words stay that stand for them. */
-function newestPictures(messages: readonly Message[]): ReadonlySet<Block> {
-  const shown = new Set<Block>();
-  let room = REQUEST_PICTURES_BYTES_MAX;
-  for (const { content } of messages.toReversed()) {
-    if (typeof content === "string") continue;
-    for (const block of content.toReversed()) {
-      if (!isPicture(block)) continue;
-      room -= block.blob?.bytes ?? 0;
-      if (room < 0) return shown;
-      shown.add(block);
-    }
-  }
-  return shown;
-}
-
-function isPicture(block: Block): block is Block & { readonly mimeType: string } {
-  const { mimeType } = block as { readonly mimeType?: unknown };
-  return block.blob !== undefined && typeof mimeType === "string" && mimeType.startsWith("image/");
-}
-
-async function pictureOf(block: Block, read: ReadWhole): Promise<Block> {
-  if (!isPicture(block) || block.blob === undefined) return block;
-  const bytes = await read(block.blob);
-  if (bytes === null) return { type: "text", text: "[a picture that is not there any more]" };
-  return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType: block.mimeType };
 }

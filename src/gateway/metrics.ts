@@ -14,6 +14,8 @@
 import { Counter, Gauge, Histogram, collectDefaultMetrics, Registry } from "prom-client";
 import type { System } from "../calls/call.ts";
 import { OUTCOMES } from "../calls/words.ts";
+import { detailsOf } from "../context/compaction.ts";
+import { PRUNED, type Pruned } from "../context/prune.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Draft, Message } from "../transcript/entry.ts";
 import { CLASSES } from "../mail/urgency.ts";
@@ -155,11 +157,23 @@ export class Metrics {
       const { outcome } = (entry.data ?? {}) as { readonly outcome?: string };
       this.#count.turns.inc({ outcome: outcome !== undefined && ENDS.has(outcome) ? outcome : "other" });
     }
+    if (entry.type === "custom" && entry.customType === PRUNED)
+      this.#count.pruned.inc((entry.data as Pruned).results);
+    if (entry.type === "compaction") this.#compacted(entry);
     if (entry.type !== "message") return;
     const { message } = entry;
     if (message.role === "toolResult")
       this.#count.toolCalls.inc({ outcome: message.isError ? "error" : "ok" });
     else if (message.role === "assistant") this.#spoken(message);
+  }
+
+  /** What its summary cost is no answer of a model that a label could name: it is in the cost of the session. */
+  #compacted(entry: Draft): void {
+    const details = detailsOf(entry);
+    if (details === null) return;
+    const { occasion, truncated, usage } = details;
+    this.#count.compactions.inc({ occasion, outcome: truncated === null ? "summary" : "truncation" });
+    this.#count.summaryTokens.inc(usage.input + usage.cacheRead + usage.cacheWrite + usage.output);
   }
 
   #spoken({ provider, model: name, usage }: Assistant): void {
@@ -204,6 +218,15 @@ function countersIn(registry: Registry) {
       "kind",
     ]),
     cost: counter("cost_dollars", "What models have cost, as far as their prices are known.", ["model"]),
+    pruned: counter("pruned_results", "Tool results that have left the prompt."),
+    compactions: counter("compactions", "Contexts that were made smaller, by why and by what came of it.", [
+      "occasion",
+      "outcome",
+    ]),
+    summaryTokens: counter(
+      "summary_tokens",
+      "Tokens that summaries of contexts have cost, read and written.",
+    ),
     children: counter("children_spawned", "Sessions that other sessions have opened."),
     sent: counter("answers_sent", "Answers handed to the outbox, for a channel."),
     settled: counter("answers_settled", "Answers that a channel has taken, or that were refused.", [

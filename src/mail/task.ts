@@ -5,6 +5,7 @@
 // children: nothing of it runs that could be stopped.
 
 import type { Letter, Route } from "./letter.ts";
+import { wishOf } from "./wish.ts";
 
 const REPORT = "cause:report:";
 const DEADLINE = "cause:deadline:";
@@ -37,7 +38,7 @@ export function isAbort({ id }: Pick<Letter, "id">): boolean {
 
 /** It is never written down: it is obeyed, or was meant for something that is over. */
 export function isOrder(letter: Pick<Letter, "id">): boolean {
-  return isDeadline(letter) || isAbort(letter);
+  return isDeadline(letter) || isAbort(letter) || wishOf(letter) !== null;
 }
 
 export function isDeadline({ id }: Pick<Letter, "id">): boolean {

@@ -19,6 +19,7 @@ import { unreachable } from "../base/assert.ts";
 import type { World } from "../base/world.ts";
 import { textOf, type Block, type Message, type MessageUsage } from "../transcript/entry.ts";
 import type { Answer, Delta, Model, Request } from "./model.ts";
+import { sectionsSaid } from "./rehearsal-summary.ts";
 import { askedAt, isReport, stepOf, type Deed, type Step } from "./script.ts";
 
 /** Characters of one answer's texts. `!results` and `!list` repeat what came in, however often. */
@@ -82,7 +83,8 @@ class Rehearsal implements Model {
       return failed("overflow", `${input} tokens do not fit ${this.id}, which takes ${this.windowTokens}`);
     const newest = askedAt(messages);
     const last = messages.findLastIndex(({ role }) => role === "user");
-    const step = stepOf(messages, newest) ?? [{ do: "say", text: unscripted(messages, last) }];
+    const said = (): string => sectionsSaid(request, INTRODUCTION) ?? unscripted(messages, last);
+    const step = stepOf(messages, newest) ?? [{ do: "say", text: said() }];
     const waitMs = step.reduce((ms, deed) => (deed.do === "slow" ? ms + deed.ms : ms), 0);
     if (waitMs > 0) await this.#world.sleep(waitMs, signal); // R2
     signal.throwIfAborted();
@@ -260,10 +262,21 @@ function head(text: string, from: number, charsMax: number): string {
   return text.slice(from, splits ? end - 1 : end);
 }
 
-function charsShown({ system, messages }: Request): number {
+function charsShown({ system, tools, messages }: Request): number {
   let chars = system.length;
+  for (const { name, description, input } of tools)
+    chars += name.length + description.length + charsOf(input);
   for (const { content } of messages)
     chars += typeof content === "string" ? content.length : charsIn(content);
+  return chars;
+}
+
+/** The same forms come with every request. */
+const formChars = new WeakMap<object, number>();
+
+function charsOf(form: Request["tools"][number]["input"]): number {
+  let chars = formChars.get(form);
+  if (chars === undefined) formChars.set(form, (chars = JSON.stringify(form).length));
   return chars;
 }
 

@@ -80,8 +80,11 @@ export interface Replacing {
   /** What no other writer has: the unfinished file is named by it. */
   readonly cause: string;
   readonly signal: AbortSignal;
-  /** The file that was read before, and must still be the one that is replaced; null: whatever is there. */
-  readonly known: BigIntStats | null;
+  /**
+   * The file that was read before, and must still be the one that is replaced; "nothing": there was none, and must be none; null:
+   * whatever is there.
+   */
+  readonly known: BigIntStats | "nothing" | null;
 }
 
 /** P3. Says whether there was a file before. Only within `inTurn`. */
@@ -145,7 +148,8 @@ export function codeOf(error: unknown): string | null {
   return error instanceof Error && "code" in error ? String(error.code) : null;
 }
 
-function isSame(one: BigIntStats, other: BigIntStats): boolean {
+/** Nobody has written to it, or put another in its place. */
+export function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return (["dev", "ino", "size", "mtimeNs", "ctimeNs"] as const).every((each) => one[each] === other[each]);
 }
 
@@ -158,9 +162,11 @@ function mustBeFile({ shown }: Place, stats: BigIntStats): void {
 }
 
 /** Null: there is nothing to be replaced. */
-async function replaceable(place: Place, known: BigIntStats | null): Promise<BigIntStats | null> {
+async function replaceable(place: Place, known: Replacing["known"]): Promise<BigIntStats | null> {
   const stats = await look(place);
-  if (known !== null && (stats === null || !isSame(stats, known))) throw changed(place.shown);
+  if (known === "nothing" && stats !== null) throw changed(place.shown);
+  if (known !== null && known !== "nothing" && (stats === null || !isSame(stats, known)))
+    throw changed(place.shown);
   if (stats === null) return null;
   if (stats.isSymbolicLink()) throw changed(place.shown);
   if (stats.isDirectory())
@@ -178,9 +184,12 @@ function changed(shown: string): Fault {
   );
 }
 
+/** How the names of files begin that are not finished, or were not when somebody died. */
+export const UNFINISHED = ".unfinished-";
+
 /** Hidden, and short however long the name is. */
 function unfinishedName(cause: string, name: string): string {
-  return `.unfinished-${createHash("sha256").update(`${cause}\0${name}`).digest("hex").slice(0, 24)}`;
+  return `${UNFINISHED}${createHash("sha256").update(`${cause}\0${name}`).digest("hex").slice(0, 24)}`;
 }
 
 /** With owner and rights of the file that it replaces; bits that lend the owner's rights are not kept. */

@@ -261,7 +261,7 @@ function cannot(path: string, why: string | null): string {
 }
 
 /** What the system says names handles of ours, which mean nothing to a model. */
-function inWords(error: unknown, path: string): unknown {
+export function inWords(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (!(error instanceof Error) || error instanceof Fault || !("syscall" in error) || code === null)
     return error;

@@ -34,12 +34,19 @@ export interface HeldParts {
 /** What one commit of the owner does. What is not given stays as it is. */
 export interface Writing {
   readonly take?: readonly string[]; //      ids of letters, which are among the entries
-  readonly entries?: readonly Body[];
+  readonly entries?: readonly Body[]; //     with a compaction among them, what a model is shown starts where that says
+  readonly rewind?: Rewind; //               the entries continue an older one
   readonly reroute?: { readonly route: Route | null; readonly origin: Origin | null };
   readonly charge?: Partial<Usage>;
   readonly others?: readonly Change[]; //    what happens to others because of it: letters, answers, settings
   readonly state?: RunState;
   readonly afterwards?: readonly Change[]; // what happens after all that
+}
+
+/** The entry that is gone back to, and where the context of its path starts. */
+export interface Rewind {
+  readonly to: { readonly id: string; readonly seq: number };
+  readonly contextSeq: number;
 }
 
 export class Held {
@@ -140,9 +147,10 @@ export class Held {
   async #write(writing: Writing): Promise<void> {
     const { key } = this;
     const fence = this.#fence;
-    const { state, reroute } = writing;
+    const { state, reroute, rewind } = writing;
     if (state) moved(key, this.#row.state, state);
     const drafts = this.#stamped(writing.entries ?? []);
+    const contextSeq = rewind?.contextSeq ?? this.#contextSeq(drafts);
     const changes: Change[] = [];
     if (writing.take && writing.take.length > 0) changes.push({ do: "take", key, fence, ids: writing.take });
     if (drafts.length > 0)
@@ -152,8 +160,8 @@ export class Held {
         fence,
         after: this.#row.transcript.lastSeq,
         entries: drafts,
-        rewindTo: null,
-        contextSeq: null,
+        rewindTo: rewind?.to ?? null,
+        contextSeq,
       });
     if (writing.charge) changes.push({ do: "charge", key, usage: writing.charge });
     if (reroute) changes.push({ do: "reroute", key, fence, ...reroute });
@@ -162,7 +170,10 @@ export class Held {
     if (writing.afterwards) changes.push(...writing.afterwards);
     await this.#parts.commit(changes);
     this.#row = { ...this.#row, ...(state ? { state } : {}), ...reroute };
-    this.#tell(this.#appended(drafts), state ?? null);
+    const made = this.#appended(drafts, rewind?.to.id ?? this.#row.transcript.leafId);
+    if (rewind) this.#entries = null; // Another path: whoever asks next reads it.
+    if (contextSeq !== null) this.#startAt(contextSeq);
+    this.#tell(made, state ?? null);
     if (changes.some((change) => change.do === "delete" && change.key === key)) this.#parts.bus.deleted(key);
     if (drafts.length === 0) return;
     this.#written.resolve();
@@ -174,17 +185,34 @@ export class Held {
     return bodies.map((body) => ({ ...body, timestamp }));
   }
 
-  /** H1: the same ids and numbers as the store gave them. */
-  #appended(drafts: readonly Draft[]): Entry[] {
+  /** Where the context starts with the compaction that is among them; null: there is none. It may keep nothing but itself. */
+  #contextSeq(drafts: readonly Draft[]): number | null {
+    const at = drafts.findLastIndex(({ type }) => type === "compaction");
+    const compaction = drafts[at];
+    if (compaction?.type !== "compaction") return null;
+    const kept = this.#entries?.find(({ id }) => id === compaction.firstKeptEntryId);
+    return kept?.seq ?? this.#row.transcript.lastSeq + 1 + at;
+  }
+
+  /** What is before it is not shown any more, and need not be in memory. */
+  #startAt(contextSeq: number): void {
+    this.#row = { ...this.#row, transcript: { ...this.#row.transcript, contextSeq } };
+    this.#entries = this.#entries?.filter(({ seq }) => seq >= contextSeq) ?? null;
+  }
+
+  /** H1: the same ids and numbers as the store gave them. The first of them continues the entry `after`. */
+  #appended(drafts: readonly Draft[], after: string | null): Entry[] {
     const { transcript } = this.#row;
-    let { lastSeq, leafId } = transcript;
+    let { lastSeq } = transcript;
+    let leafId = drafts.length === 0 ? transcript.leafId : after;
+    const jumpSeq = leafId === transcript.leafId ? transcript.jumpSeq : lastSeq + 1;
     const made = drafts.map((draft): Entry => {
       const parentId = leafId;
       lastSeq += 1;
       leafId = entryId(transcript.id, lastSeq);
       return { ...draft, id: leafId, parentId, seq: lastSeq };
     });
-    this.#row = { ...this.#row, transcript: { ...transcript, lastSeq, leafId } };
+    this.#row = { ...this.#row, transcript: { ...transcript, lastSeq, leafId, jumpSeq } };
     this.#entries?.push(...made);
     return made;
   }

@@ -212,7 +212,7 @@ const QUESTIONS = {
   waiting: record({ key: text, most: number }),
   outbox: record({ refused: yesOrNo, key: ifGiven(text), ...page }),
   timers: record({ dueByMs: time, ...page }),
-  search: record({ text, agent: ifGiven(text), key: ifGiven(text), limit }),
+  search: record({ text, agent: ifGiven(text), key: ifGiven(text), keys: ifGiven(listOf(text)), limit }),
   putBlob: record({ bytes: is("a Uint8Array", (value) => value instanceof Uint8Array) }),
   readBlob: record({ sha256: text, range: record({ from: number, bytes: number }) }),
   claim: record({ owner: text, leaseMs: number, limit: number }),

@@ -170,6 +170,8 @@ export interface SearchQuery {
   readonly text: string;
   readonly agent?: string;
   readonly key?: SessionKey;
+  /** Only in these sessions. */
+  readonly keys?: readonly SessionKey[];
   readonly limit?: number;
 }
 

@@ -191,7 +191,7 @@ export function isSpilled(value: unknown): value is Spilled {
 }
 
 /** A tool may return anything under this name, and the name becomes a path: so only what is a hash is one. */
-function isBlobName(blob: BlobName | null | undefined): blob is BlobName {
+export function isBlobName(blob: BlobName | null | undefined): blob is BlobName {
   return typeof blob?.sha256 === "string" && /^[0-9a-f]{64}$/.test(blob.sha256);
 }
 

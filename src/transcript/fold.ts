@@ -8,7 +8,7 @@
 //       needs the whole path. Who appends a compaction has that at hand, and says where.
 
 import { TITLE_CHARS_MAX } from "../limits.ts";
-import { textOf, type Body, type Entry } from "./entry.ts";
+import { textOf, type Body, type Entry, type MessageUsage } from "./entry.ts";
 
 /** Tokens by kind, and what they cost in US dollars. */
 export interface TokenUsage {
@@ -52,9 +52,10 @@ export function titleFrom(opening: string): string {
 
 /** What one entry says was paid. Numbers that are missing or no numbers count as nothing: others write files too. */
 export function tokensOf(body: Body): TokenUsage {
-  if (body.type !== "message" || body.message.role !== "assistant") return NO_TOKENS;
-  const usage: Partial<Record<string, unknown>> = { ...body.message.usage };
-  const cost = body.message.usage?.cost?.total;
+  const told = usageIn(body);
+  if (told === null) return NO_TOKENS;
+  const usage: Partial<Record<string, unknown>> = { ...told };
+  const cost = told.cost?.total;
   return {
     input: amount(usage["input"]),
     output: amount(usage["output"]),
@@ -62,6 +63,14 @@ export function tokensOf(body: Body): TokenUsage {
     cacheWrite: amount(usage["cacheWrite"]),
     cost: amount(cost),
   };
+}
+
+/** Of an answer, or of the summary that a compaction has; null: nothing was paid, or nobody says how much. */
+function usageIn(body: Body): Partial<MessageUsage> | null {
+  if (body.type === "compaction")
+    return (body.details as { readonly usage?: Partial<MessageUsage> } | null | undefined)?.usage ?? null;
+  if (body.type !== "message" || body.message.role !== "assistant") return null;
+  return body.message.usage ?? null;
 }
 
 export function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {

@@ -18,6 +18,8 @@ export interface Question {
   readonly turn: string;
   readonly span: Span; // of the turn
   readonly step: number;
+  /** Nobody is shown what comes: it is no answer to anybody. */
+  readonly isSilent?: true;
   /** Of all who wait for the session now. */
   readonly class: () => Class;
   /** Aborted with a Stopped. */
@@ -101,14 +103,14 @@ async function askOnce(
   question: Question & { readonly request: Request; readonly slot: Slot },
   { voice: { model }, words }: Speaking,
 ): Promise<Answer> {
-  const { held, turn, step, signal, request, slot } = question;
+  const { held, turn, step, signal, request, slot, isSilent } = question;
   const { key } = held;
   let hasSpoken = false;
   const show: Parameters<Model["ask"]>[1] = ({ kind, text }) => {
     if (!hasSpoken) slot.works();
     hasSpoken = true;
     if (kind === "text") words.push(text);
-    if (!bus.isQuiet(key)) bus.tell({ type: "delta", key, turn, step, kind, text });
+    if (isSilent !== true && !bus.isQuiet(key)) bus.tell({ type: "delta", key, turn, step, kind, text });
   };
   try {
     const answer = await unlessAborted(model.ask(request, show), signal);

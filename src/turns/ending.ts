@@ -2,6 +2,8 @@
 // is made until it holds: somebody who asked may be gone by then, and somebody may have written in the last moment.
 
 import { Fault } from "../base/fault.ts";
+import type { Frame } from "../context/meter.ts";
+import type { Mail } from "../mail/letter.ts";
 import { isAbort, isDeadline, isOrder, taskOf } from "../mail/task.ts";
 import { isOneShot, type SessionKey } from "../routing/key.ts";
 import { livingBelow } from "../sessions/below.ts";
@@ -31,6 +33,9 @@ export interface Closing {
   readonly turn: string;
   readonly steps: number;
   readonly askers: Askers;
+  readonly frame: Frame | null; // null: no model was asked
+  /** The wish that was being fulfilled; null: none. It is over with the turn that is stopped over it. */
+  readonly obeying: Mail | null;
   /** Takes and writes down what waits: of a session that is killed nothing stays unread. */
   readonly takeRest: () => Promise<void>;
 }
@@ -46,7 +51,8 @@ export async function endTurn(
   const { outcome, reason } = ending;
   const { lastSeq: seq } = place.held.row.transcript;
   tellEnd(place.span, outcome);
-  parts.answers.tell(closing.askers.letters, { outcome, reason, text: outcome === "done" ? said : "", seq });
+  const letters = [...closing.askers.letters, ...(closing.obeying ? [closing.obeying.id] : [])];
+  parts.answers.tell(letters, { outcome, reason, text: outcome === "done" ? said : "", seq });
 }
 
 /** What was said, for those who asked. */
@@ -66,7 +72,7 @@ async function committedEnd(
     const late = mailbox.known.filter((mail) => isAbort(mail) || (isDeadline(mail) && isOver(taskOf(mail))));
     const reports = await reportsOf(parts, place, closing, ending, said);
     const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
-    const take = late.map(({ id }) => id);
+    const take = [...late, ...(closing.obeying ? [closing.obeying] : [])].map(({ id }) => id);
     const left = tasksLeft(await held.entries(), held.row.transcript.copied);
     const writing = await writingOf(parts, place, closing, { ...ending, stays, left });
     const others = [...closing.askers.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];
@@ -93,7 +99,7 @@ async function committedEnd(
 async function writingOf(
   { world, store }: TurnParts,
   { held }: Place,
-  { turn, steps }: Closing,
+  { turn, steps, frame }: Closing,
   {
     outcome,
     reason,
@@ -106,7 +112,7 @@ async function writingOf(
     readonly left: readonly Body[];
   },
 ): Promise<Writing> {
-  const data: TurnEnded = { turn, outcome, reason, steps };
+  const data: TurnEnded = { turn, outcome, reason, steps, frame };
   const state = stateAfter(held.row, outcome, { reason, atMs: world.nowMs() });
   const isEnd = state.kind === "ended" && !stays;
   return {

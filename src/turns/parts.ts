@@ -13,6 +13,7 @@ import type { Held } from "../sessions/held.ts";
 import type { Store } from "../store/store.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Answers } from "./answers.ts";
+import type { WriteFile } from "./handoff.ts";
 import type { Suspects } from "./resuming.ts";
 
 /** What a turn needs of the rest of the system. wire.ts hands it in. */
@@ -32,6 +33,7 @@ export interface TurnParts {
   readonly suspects: Suspects;
   readonly budgets: Budgets;
   readonly session: SessionConfig;
+  readonly writeFile: WriteFile;
   /** Takes out the keys that the configuration names. */
   readonly clean: (text: string) => string;
   readonly channels: ReadonlySet<string>; // doors that answers can go through

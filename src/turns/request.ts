@@ -1,7 +1,9 @@
 import { assemble, withPictures } from "../context/assemble.ts";
+import { fitted } from "../context/fit.ts";
+import type { Frame } from "../context/meter.ts";
 import type { Request, Thinking } from "../models/model.ts";
 import { MARKER_NOTE } from "../routing/envelope.ts";
-import { describeKey } from "../routing/key.ts";
+import { describeKey, type SessionKey } from "../routing/key.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Store } from "../store/store.ts";
 import { formOf, type Tool } from "../tools/tool.ts";
@@ -12,22 +14,34 @@ export interface Asking {
   readonly persona: string;
   readonly tools: readonly Tool[];
   readonly thinking: Thinking;
+  readonly roomBytes: number; // of the messages: what is longer would not fit the window
   readonly signal: AbortSignal;
 }
 
 /** What the model is shown in one step: the session as it is now. */
 export async function requestOf(
   store: Pick<Store, "readBlob">,
-  { held, persona, tools, thinking, signal }: Asking,
+  { held, persona, tools, thinking, roomBytes, signal }: Asking,
 ): Promise<Request> {
-  const { chatType } = describeKey(held.key);
-  const isShared = chatType !== null && chatType !== "direct";
-  const messages = await withPictures(assemble(await held.entries(), isShared), ({ sha256, bytes }) =>
+  const shown = fitted(assemble(await held.entries(), isShared(held.key)), roomBytes);
+  const messages = await withPictures(shown, ({ sha256, bytes }) =>
     store.readBlob(sha256, { from: 0, bytes }),
   );
   const system = systemOf(persona, held);
   const cacheKey = held.row.transcript.id;
   return { system, messages, tools: tools.map(formOf), thinking, cacheKey, signal };
+}
+
+/** Several people speak in it. */
+export function isShared(key: SessionKey): boolean {
+  const { chatType } = describeKey(key);
+  return chatType !== null && chatType !== "direct";
+}
+
+/** What stands around the conversation in every request of a turn. */
+export function frameOf({ held, persona, tools }: Pick<Asking, "held" | "persona" | "tools">): Frame {
+  const forms = tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools.map(formOf)));
+  return { system: Buffer.byteLength(systemOf(persona, held)), tools: forms };
 }
 
 /** Byte for byte the same from step to step while nothing in it changes: providers charge less for what they have seen. */

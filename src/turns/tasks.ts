@@ -1,6 +1,7 @@
 // Tasks that a session has given to children and not heard of yet, and what a turn rests on that was yielded. Read from the
 // session's own entries: so a restart forgets no child, and there is nothing that could say otherwise.
 
+import { detailsOf as compacted } from "../context/compaction.ts";
 import type { SessionKey } from "../routing/key.ts";
 import { isReport, taskOf } from "../mail/task.ts";
 import type { Body, Entry } from "../transcript/entry.ts";
@@ -23,6 +24,7 @@ export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
   const tasks = new Map<string, Task>();
   for (const entry of entries) {
     if (entry.seq <= copied) continue;
+    for (const task of compacted(entry)?.tasks ?? []) tasks.set(task.id, task); // some were given before the context starts
     const report = reportIn(entry);
     if (report !== null) tasks.delete(report);
     for (const id of leftIn(entry)) tasks.delete(id);
@@ -40,7 +42,11 @@ export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
  * So one that is revived, by its name, waits for none that it will never hear of. None: nothing has to be written down.
  */
 export function tasksLeft(entries: readonly Entry[], copied: number): readonly Body[] {
-  const tasks = tasksIn(entries, copied).map(({ id }) => id);
+  return tasksLeftNote(tasksIn(entries, copied).map(({ id }) => id));
+}
+
+/** These are not waited for. */
+export function tasksLeftNote(tasks: readonly string[]): readonly Body[] {
   return tasks.length === 0 ? [] : [{ type: "custom", customType: TASKS_LEFT, data: { tasks } }];
 }
 
@@ -62,6 +68,8 @@ export function restsOn(entries: readonly Entry[], copied: number): readonly Tas
 }
 
 function yieldIn(entry: Entry | undefined): readonly string[] | "all" | null {
+  const awaits = compacted(entry)?.awaits ?? [];
+  if (awaits.length > 0) return awaits; // The yield itself may have been cut off.
   const details = detailsOf(entry);
   return details && "yielded" in details ? details.yielded : null;
 }

@@ -18,6 +18,7 @@
 import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
+import { isFlushing } from "../context/flush.ts";
 import { isUrgent } from "../mail/batch.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
@@ -25,7 +26,6 @@ import type { Answer } from "../models/model.ts";
 import type { Held } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
-import type { Tool } from "../tools/tool.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
 import { Askers, startedNote } from "./askers.ts";
 import { isReady } from "./before.ts";
@@ -37,10 +37,13 @@ import { resultTold, stepTold, wordsOf } from "./replies.ts";
 import { reserved } from "./reserving.ts";
 import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
+import { Standing } from "./standing.ts";
 import { isRest, obeyed, Stopped, Stops, type Stop } from "./stop.ts";
+import { Tidying } from "./tidying.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { tellEnd } from "./traced.ts";
-import { askModel, voicesOf, type Asked, type Step } from "./voices.ts";
+import { askModel, type Asked } from "./voices.ts";
+import type { Question } from "./ask.ts";
 import type { OpenTurn, Unsettled } from "./where.ts";
 
 type Reply = Extract<Answer, { kind: "reply" }>;
@@ -54,12 +57,10 @@ export class Turn {
   readonly #agent: Agent;
   readonly #stops: Stops;
   readonly #fromMs: number;
-  /** Read while the letters are being written down. For the whole turn: the prompt stays the same from step to step. */
-  readonly #persona: Promise<string>;
-  /** For the whole turn too. */
-  readonly #tools: Promise<readonly Tool[]>;
+  readonly #standing: Standing;
   readonly #id: string;
   readonly #askers: Askers;
+  readonly #tidying: Tidying;
   #steps: number;
   #isResumed = false;
   #settle = (): void => {}; // what the step reserved of budgets
@@ -75,18 +76,16 @@ export class Turn {
     this.#held = held;
     this.#mailbox = mailbox;
     this.#agent = agent;
-    this.#tools = parts.tools.of(agent);
-    this.#tools.catch(() => {}); // Whoever asks the model hears of it.
     this.#stops = new Stops(parts.world);
+    this.#standing = new Standing(parts, place, this.#stops.either);
     this.#fromMs = parts.world.nowMs();
-    this.#persona = parts.prompts.of(place.persona, held.row.parent !== null ? "subagent" : "session");
-    this.#persona.catch(() => {}); // Whoever asks the model hears of it.
     this.#id = open?.turn ?? parts.world.newId();
     this.#steps = open?.steps ?? 0;
     this.#left = open?.unsettled ?? null;
     const doors = { policy: parts.session.sendPolicy, channels: parts.channels };
     const asking = { world: parts.world, doors, putBlob: this.#putBlob };
     this.#askers = new Askers(asking, place, this.#id, open);
+    this.#tidying = new Tidying(parts, place, this.#standing, () => this.#question());
   }
 
   /** At once: what runs is given up. */
@@ -125,6 +124,12 @@ export class Turn {
     await this.#toTheEnd();
   }
 
+  /** Without letters: somebody wants something done to the history. */
+  async tidy(): Promise<void> {
+    await this.#take([], [startedNote(this.#id, [])]);
+    await this.#toTheEnd();
+  }
+
   /** Its time was up before it began: it is written down, and that is all. */
   async expire(letter: Mail, deadline: Mail): Promise<void> {
     await this.#take([letter], [startedNote(this.#id, [letter])]);
@@ -158,7 +163,7 @@ export class Turn {
       if (this.#left !== null) {
         await this.#safePoint(); // who was killed meanwhile runs nothing more
         await this.#mailbox.waiting(); // who wrote meanwhile is heard before more is done
-        await unlessAborted(this.#tools, this.#stops.either); // a server of tools may take its time to start
+        await unlessAborted(this.#standing.tools, this.#stops.either); // a server of tools may take its time to start
         const left = this.#left;
         this.#left = null;
         this.#now.calling = left.calls.map(({ name }) => name);
@@ -182,15 +187,29 @@ export class Turn {
   /** True: it was the last one. */
   async #step(): Promise<boolean> {
     await this.#safePoint();
+    if (await this.#tidying.obey()) return false;
+    if (this.#askers.letters.length > 0) this.#tidying.tell(); // Else when the turn has ended, so that it is idle then.
     const before = { askers: this.#askers, state: this.#running(), signal: this.#stops.either };
     if (!(await isReady(this.#parts, this.#place, before))) return false;
+    if (await this.#isOver()) return true;
+    if (await this.#tidying.makeRoom()) return false;
     this.#settle = await reserved(this.#parts.budgets, this.#held, this.#stops.either);
     try {
       const { answer, ...how } = await this.#ask();
-      return answer.kind === "reply" ? await this.#hear(answer, how) : await this.#fallSilent(answer, how);
+      if (answer.kind === "reply") return await this.#hear(answer, how);
+      this.#settle();
+      if (answer.why === "overflow" && (await this.#tidying.recover(how.voice))) return false;
+      return await this.#fallSilent(answer, how);
     } finally {
       this.#settle();
     }
+  }
+
+  /** Nobody has written into it: it began to tidy, and that is done. */
+  async #isOver(): Promise<boolean> {
+    if (this.#askers.letters.length > 0 || isFlushing(await this.#held.entries())) return false;
+    await this.#end({ outcome: "done", reason: null, entries: [], charge: {}, words: [] });
+    return true;
   }
 
   /** No model answers: that ends the turn. */
@@ -225,22 +244,24 @@ export class Turn {
   }
 
   async #ask(): Promise<Asked> {
-    const voices = voicesOf(this.#parts.catalog, this.#agent, this.#inForce());
+    const voices = this.#standing.voices();
     this.#now.speaking = { voice: voices[0], words: [], trouble: null };
-    const step: Step = {
-      voices,
+    const request = await this.#standing.request(await this.#tidying.roomBytes());
+    const step = { ...this.#question(), voices, request };
+    const asked = await askModel(this.#parts, step, this.#now.speaking);
+    this.#now.speaking = null;
+    return asked;
+  }
+
+  #question(): Question {
+    return {
       held: this.#held,
-      persona: this.#persona,
-      tools: this.#tools,
       turn: this.#id,
       step: this.#steps + 1,
       class: () => this.#askers.urgency,
       signal: this.#stops.either,
       span: this.#place.span,
     };
-    const asked = await askModel(this.#parts, step, this.#now.speaking);
-    this.#now.speaking = null;
-    return asked;
   }
 
   /** U2, U3. True: the model asks for nothing more. */
@@ -252,6 +273,10 @@ export class Turn {
     const charge = { ...tokens, cost: cost?.total ?? 0, steps: 1, modelMs };
     this.#steps += 1;
     const calls = content.filter((block) => block.type === "toolCall");
+    if (calls.length === 0 && isFlushing(await this.#held.entries())) {
+      await this.#held.commit({ entries, charge, state: this.#running() }); // It was silent, and now comes the work.
+      return false;
+    }
     if (calls.length === 0) {
       await this.#end({ outcome: "done", reason: null, entries, charge, words: wordsOf(content) });
       return true;
@@ -282,7 +307,7 @@ export class Turn {
       agent: this.#agent,
       class: () => this.#askers.urgency,
       processSlots: this.#parts.processSlots,
-      tools: await this.#tools, // They are there: a model was shown them, or they were waited for.
+      tools: await this.#standing.tools, // They are there: a model was shown them, or they were waited for.
       putBlob: this.#putBlob,
       clean: this.#parts.clean,
       stop: this.#stops.now,
@@ -328,6 +353,8 @@ export class Turn {
         turn: this.#id,
         steps: this.#steps,
         askers: this.#askers,
+        frame: this.#standing.framed,
+        obeying: this.#tidying.obeying,
         takeRest: async () => await this.#take(await this.#mailbox.refreshed(), []),
       },
       {
@@ -336,6 +363,7 @@ export class Turn {
         charge: { ...ending.charge, wallMs: nowMs - this.#fromMs },
       },
     );
+    this.#tidying.tell();
   }
 
   #running(): RunState {

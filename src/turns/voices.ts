@@ -1,15 +1,12 @@
 // Who is asked in a step: the model in force, and when it cannot be reached, those to fall back on.
 
-import { unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { FAILOVER_PATIENCE_MS, MODEL_TRIES_BEFORE_FAILOVER, MODEL_TRIES_MAX } from "../limits.ts";
 import type { Catalog } from "../models/catalog.ts";
-import type { Answer, Thinking } from "../models/model.ts";
+import type { Answer, Request, Thinking } from "../models/model.ts";
 import type { InForce } from "../sessions/inforce.ts";
-import type { Tool } from "../tools/tool.ts";
 import { askVoice, bounded, type Patience, type Question, type Speaking } from "./ask.ts";
 import type { TurnParts } from "./parts.ts";
-import { requestOf } from "./request.ts";
 import type { PassedOver, Voice } from "./spoken.ts";
 
 /** The first is asked; the others, in this order, when the ones before cannot be reached. */
@@ -25,8 +22,7 @@ export function voicesOf(catalog: Catalog, agent: Agent, { model, thinking }: In
 
 export interface Step extends Question {
   readonly voices: Voices;
-  readonly persona: Promise<string>; // what the agent's files said when the turn began
-  readonly tools: Promise<readonly Tool[]>;
+  readonly request: () => Promise<Request>;
 }
 
 export interface Asked {
@@ -41,11 +37,8 @@ export interface Asked {
  * is too large, or what we ask for is wrong) is nobody's to fall back on.
  */
 export async function askModel(parts: TurnParts, step: Step, speaking: Speaking): Promise<Asked> {
-  const { voices, signal, held } = step;
-  // A server of tools may take its time to start: nobody's slot is held for that.
-  const [persona, tools] = await unlessAborted(Promise.all([step.persona, step.tools]), signal);
-  const { thinking } = voices[0];
-  const request = onlyOnce(() => requestOf(parts.store, { held, persona, tools, thinking, signal }));
+  const { voices } = step;
+  const request = onlyOnce(step.request);
   const left = [...voices];
   const failed: PassedOver[] = [];
   let modelMs = 0;

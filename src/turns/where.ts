@@ -1,5 +1,7 @@
 // Where a turn stands, read from its entries: nothing else is needed to go on with it after a crash, a pause or a restart.
 
+import { detailsOf } from "../context/compaction.ts";
+import type { Frame } from "../context/meter.ts";
 import type { Class, Route } from "../mail/letter.ts";
 import type { Block, Body, Entry } from "../transcript/entry.ts";
 
@@ -16,6 +18,8 @@ export interface TurnEnded {
   readonly outcome: TurnOutcome;
   readonly reason: string | null;
   readonly steps: number;
+  /** What stood around the conversation in its requests; null: it asked no model. Absent: an older version wrote it. */
+  readonly frame?: Frame | null;
 }
 
 export type TurnOutcome =
@@ -46,24 +50,36 @@ export interface Unsettled {
   readonly calls: readonly ToolCall[];
 }
 
-/** Null: no turn is open. */
+/** Null: no turn is open. Where a compaction has cut off its beginning, that says how it stood. */
 export function openTurn(entries: readonly Entry[]): OpenTurn | null {
-  const at = entries.findLastIndex((entry) => isNote(entry, "turn-started") || isNote(entry, "turn-ended"));
-  const start = entries[at];
-  if (start?.type !== "custom" || !isNote(start, "turn-started")) return null;
+  const at = entries.findLastIndex(
+    (entry) => isNote(entry, "turn-started") || isNote(entry, "turn-ended") || detailsOf(entry) !== null,
+  );
+  const start = begunAt(entries[at]);
+  if (start === null) return null;
   const since = entries.slice(at + 1);
-  const { turn, class: of } = start.data as TurnStarted;
   const tried = since.slice(since.findLastIndex((entry) => triedIn(entry) === null) + 1).map(triedIn);
+  const letters = since.flatMap((entry) => (entry.type === "message" && entry.mailId ? [entry.mailId] : []));
+  const routes = since.flatMap((entry) => (entry.type === "message" && entry.replyTo ? [entry.replyTo] : []));
   return {
-    turn,
-    class: since.some(isPersons) ? "interactive" : of, // A person may have steered it.
-    steps: since.filter(isAnswer).length,
+    turn: start.turn,
+    class: since.some(isPersons) ? "interactive" : start.class, // A person may have steered it.
+    steps: start.steps + since.filter(isAnswer).length,
     resumes: tried.filter((each) => each !== "not alone").length,
     diedAlone: tried.at(-1) === "alone",
-    letters: since.flatMap((entry) => (entry.type === "message" && entry.mailId ? [entry.mailId] : [])),
-    routes: since.flatMap((entry) => (entry.type === "message" && entry.replyTo ? [entry.replyTo] : [])),
+    letters: [...start.letters, ...letters],
+    routes: [...start.routes, ...routes],
     unsettled: unsettledIn(since),
   };
+}
+
+/** How the turn stood at an entry that says so; null: none was open there. */
+function begunAt(
+  entry: Entry | undefined,
+): Pick<OpenTurn, "turn" | "class" | "steps" | "letters" | "routes"> | null {
+  if (entry?.type === "compaction") return detailsOf(entry)?.turn ?? null;
+  if (entry?.type !== "custom" || !isNote(entry, "turn-started")) return null;
+  return { ...(entry.data as TurnStarted), steps: 0, letters: [], routes: [] };
 }
 
 function isPersons(entry: Entry): boolean {

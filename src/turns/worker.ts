@@ -9,6 +9,7 @@ import type { Class, Mail, Mode } from "../mail/letter.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { isDeadline, isOrder, isReport, taskOf } from "../mail/task.ts";
 import { Outbox, type OutboxParts } from "../mail/outbox.ts";
+import { wishOf } from "../mail/wish.ts";
 import { agentOf, type SessionKey } from "../routing/key.ts";
 import type { Processes } from "../sandbox/processes.ts";
 import type { Worker } from "../scheduler/lanes.ts";
@@ -19,6 +20,7 @@ import type { Claim, Store } from "../store/store.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
+import { obeyRewind } from "./rewinding.ts";
 import { restsOn, tasksIn, tasksLeft, type Task } from "./tasks.ts";
 import { obeyed } from "./stop.ts";
 import { endOf, turnSpan } from "./traced.ts";
@@ -143,7 +145,7 @@ export class SessionWorker implements Worker {
       const waiting = await this.#mailbox.waiting();
       const order = waiting.find(isOrder);
       if (order) {
-        await this.#expire(order);
+        await this.#obey(order);
         continue;
       }
       const next = nextTurn(waiting, reading);
@@ -151,6 +153,14 @@ export class SessionWorker implements Worker {
       if ("waitMs" in next) await this.#pause(next.waitMs);
       else await this.#run(null, (turn) => turn.run(next.letters));
     }
+  }
+
+  async #obey(order: Mail): Promise<void> {
+    const wish = wishOf(order);
+    if (wish === null) return await this.#expire(order);
+    if (wish !== "rewind") return await this.#run(null, (turn) => turn.tidy());
+    await obeyRewind(this.#parts, this.#held, order);
+    this.#mailbox.remove([order.id]);
   }
 
   /** No turn runs. If the time of a task is up that has not begun, it never does; else the order came too late. */

@@ -34,7 +34,7 @@ const peoples = table.filter(([, { who }]) => who !== "agent");
 /** Written down here, and not found out as the door does. */
 const READING: ReadonlySet<string> = new Set([
   ...["wait", "status", "list", "history", "entries", "trace", "search", "children", "outbox", "overview"],
-  ...["models", "tokens"],
+  ...["models", "tokens", "context", "result", "memory", "readMemory", "searchMemory"],
 ]);
 const DESTRUCTIVE: ReadonlySet<string> = new Set(["kill", "remove", "revokeToken"]);
 

@@ -222,7 +222,8 @@ test("what every call gives is of the shape that the table says", async (t) => {
   const received = await sessions.call("receive", chat);
   const { sessionKey, id } = received;
   await sessions.wait(sessionKey, id);
-  const [entry] = await stage.entries(sessionKey);
+  const [entry, ...others] = await stage.entries(sessionKey);
+  const said = others.find(({ type }) => type === "message");
   const [refused] = (await sessions.outbox({ refused: true })).answers; // there is no pigeon
   await sessions.ask("agent:main:thread:gone", "!say hi");
   const inputs: { readonly [Name in PersonsCall]: Input<Name> } = {
@@ -237,6 +238,7 @@ test("what every call gives is of the shape that the table says", async (t) => {
     list: {},
     history: { sessionKey },
     entries: { sessionKey },
+    result: { sessionKey, ref: said?.id ?? "" },
     trace: { sessionKey },
     search: { text: "hi" },
     set: { sessionKey, label: "A" },
@@ -251,8 +253,17 @@ test("what every call gives is of the shape that the table says", async (t) => {
     redeliver: { id: refused?.id ?? "" },
     overview: {},
     models: {},
+    context: { sessionKey },
+    compact: { sessionKey },
+    handoff: { sessionKey, name: "fresh" },
+    rewind: { sessionKey: "agent:main:thread:fresh", seq: 1 },
+    writeMemory: { path: "memory/tea.md", text: "hi" },
+    memory: {},
+    readMemory: { path: "memory/tea.md" },
+    searchMemory: { text: "hi" },
   };
   for (const name of Object.keys(inputs) as PersonsCall[]) {
+    if (name === "rewind") await stage.rest("agent:main:thread:fresh");
     const output = await sessions.call(name, inputs[name] as Input<"list">);
     assert.deepEqual(calls[name].output.parse(output), output, name);
   }

@@ -5,6 +5,7 @@ import type { World } from "../../base/world.ts";
 import type { Output } from "../../calls/door.ts";
 import { THINKING } from "../../models/model.ts";
 import type { Client } from "../client.ts";
+import { compactedWords, contextLines, entryIn, handedWords } from "../context.ts";
 import { ago, count, duration, many, money, oneLine, percent } from "../output.ts";
 
 /** What they work on. */
@@ -52,6 +53,35 @@ const SLASHES: Readonly<Record<string, Slash>> = {
         throw new Fault("bad_input", `/think takes one of ${THINKING.join(", ")}, default`);
       const { settings } = await client.call("set", { sessionKey, thinking });
       return [`thinking ${settings.thinking ?? "as the agent's configuration says"}`];
+    },
+  },
+  context: {
+    takes: "",
+    about: "what fills the context, and what has left it",
+    run: async ({ client, sessionKey }) => contextLines(await client.call("context", { sessionKey }), null),
+  },
+  compact: {
+    takes: "[focus]",
+    about: "replaces the older part of the context by a summary, now",
+    run: async ({ client, sessionKey }, rest) => {
+      const done = await client.call("compact", { sessionKey, ...(rest === "" ? {} : { focus: rest }) });
+      return [compactedWords(done)];
+    },
+  },
+  handoff: {
+    takes: "[what it is to do]",
+    about: "writes down where things stand, and begins a fresh session with it",
+    run: async ({ client, sessionKey }, rest) => {
+      const done = await client.call("handoff", { sessionKey, ...(rest === "" ? {} : { message: rest }) });
+      return [handedWords(done)];
+    },
+  },
+  rewind: {
+    takes: "<entry>",
+    about: "goes back: the conversation continues from that entry",
+    run: async ({ client, sessionKey }, rest) => {
+      const { to } = await client.call("rewind", { sessionKey, ...entryIn(rest) });
+      return [`continues from entry ${to}`];
     },
   },
   stop: {

@@ -76,6 +76,10 @@ export function searchContract(corner: () => Corner): void {
       assert.equal(await count({ key: a }), 3);
       assert.equal(await count({ key: b, agent: at.agent }), 1);
       assert.equal(await count({ key: b, agent: other.agent }), 0);
+      assert.equal(await count({ keys: [a, b] }), 4);
+      assert.equal(await count({ keys: [b], agent: at.agent }), 1);
+      assert.equal(await count({ keys: [b], key: a }), 0);
+      assert.equal(await count({ keys: [] }), 0);
       assert.equal(await count({ limit: 2 }), 2);
       for (const limit of [0, -5]) assert.equal(await count({ limit }), 1);
       for (const limit of [1e9, Infinity]) assert.equal(await count({ limit }), 5);

@@ -10,16 +10,19 @@ export class Thread<To, From> {
   #lastId = 0;
   #gone: Fault | null = null;
 
-  /** `died` is called once, when the thread ends without having been told to. */
+  /**
+   * `died` is called once, when the thread ends without having been told to. `beside` is the file that the thread's own is beside,
+   * by its URL; without it, this one.
+   */
   constructor(
-    name: "writer" | "reader" | "search",
+    name: "writer" | "reader" | "search" | "notes",
     home: string,
-    parts: { hear: (message: From) => void; died: (fault: Fault) => void },
+    parts: { hear: (message: From) => void; died: (fault: Fault) => void; beside?: string },
   ) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    // Beside this file, in whatever form it runs: .ts in development, .js when built.
-    const script = new URL(`./${name}${extname(import.meta.url)}`, import.meta.url);
+    // In whatever form it runs: .ts in development, .js when built.
+    const script = new URL(`./${name}${extname(import.meta.url)}`, parts.beside ?? import.meta.url);
     this.#worker = new Worker(script, {
       name: `sessiond-${name}`,
       workerData: { port: port2, home },

@@ -8,13 +8,16 @@ import { limitOf } from "../cursor.ts";
 import type { Hits, SearchQuery } from "../store.ts";
 import { isFull } from "./trouble.ts";
 
+/** How text becomes words: without accents and case. */
+export const TOKENIZER = "unicode61 remove_diacritics 2";
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS seen (one INTEGER PRIMARY KEY, epoch TEXT NOT NULL, cursor INTEGER NOT NULL, scanned INTEGER);
   CREATE TABLE IF NOT EXISTS transcripts (id TEXT PRIMARY KEY, key TEXT NOT NULL, agent TEXT NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS transcripts_key ON transcripts (key);
   CREATE TABLE IF NOT EXISTS texts (n INTEGER PRIMARY KEY, transcript TEXT NOT NULL, seq INTEGER NOT NULL);
   CREATE INDEX IF NOT EXISTS texts_transcript ON texts (transcript);
-  CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
+  CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = '${TOKENIZER}');
 `;
 
 const HITS_USUALLY = 20;
@@ -135,22 +138,21 @@ export class Words {
 
   /** Newest first. */
   find(query: SearchQuery): Hits["hits"] {
-    // An accent may be a character of its own (\p{M}): it belongs to the letter before it.
-    const words = query.text.split(/[^\p{L}\p{N}\p{M}]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word));
-    if (words.length === 0) return [];
-    // Each word quoted: what people type is never read as the index's own language. The last may be a beginning.
-    const match = words.map((word, at) => `"${word}"${at === words.length - 1 ? "*" : ""}`).join(" ");
+    const match = matchOf(query.text);
+    if (match === null) return [];
     const found = this.#database
       .prepare(
         `SELECT t.key, t.id, texts.seq, snippet(words, 0, '', '', '…', 24) AS snippet
          FROM words JOIN texts ON texts.n = words.rowid JOIN transcripts AS t ON t.id = texts.transcript
          WHERE words MATCH ?1 AND (?2 IS NULL OR t.agent = ?2) AND (?3 IS NULL OR t.key = ?3)
-         ORDER BY words.rowid DESC LIMIT ?4`,
+           AND (?4 IS NULL OR t.key IN (SELECT value FROM json_each(?4)))
+         ORDER BY words.rowid DESC LIMIT ?5`,
       )
       .all(
         match,
         query.agent ?? null,
         query.key ?? null,
+        query.keys === undefined ? null : JSON.stringify(query.keys),
         limitOf(query.limit === undefined ? {} : { limit: query.limit }, HITS_USUALLY),
       );
     return found.map((row) => ({
@@ -164,6 +166,15 @@ export class Words {
   close(): void {
     this.#database.close();
   }
+}
+
+/** What is asked of the index, for what people typed; null: there is no word in it. */
+export function matchOf(text: string): string | null {
+  // An accent may be a character of its own (\p{M}): it belongs to the letter before it.
+  const words = text.split(/[^\p{L}\p{N}\p{M}]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word));
+  if (words.length === 0) return null;
+  // Each word quoted: what people type is never read as the index's own language. The last may be a beginning.
+  return words.map((word, at) => `"${word}"${at === words.length - 1 ? "*" : ""}`).join(" ");
 }
 
 export function throwAway(path: string): void {

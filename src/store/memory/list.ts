@@ -74,6 +74,7 @@ export function searchEntries(
     if (begun === undefined) break;
     if (query.agent !== undefined && row.agent !== query.agent) continue;
     if (query.key !== undefined && row.key !== query.key) continue;
+    if (query.keys !== undefined && !query.keys.includes(row.key)) continue;
     for (const entry of lines.toReversed()) {
       const words = new Set(wordsOf(textOf(entry)));
       const found =

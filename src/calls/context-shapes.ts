@@ -1,0 +1,110 @@
+// The shapes of calls about a session's context.
+
+import { z } from "zod";
+import { ID_CHARS_MAX } from "../limits.ts";
+import { sessionKey } from "./setting-shapes.ts";
+import { answered, askInput } from "./schemas.ts";
+
+/** Characters of what is to be kept above all: a sentence or two. */
+const FOCUS_CHARS_MAX = 2_000;
+
+/** Characters of what a fresh session is to do: a page or two beside the state that it begins with. */
+const MESSAGE_CHARS_MAX = 20_000;
+
+const focus = z
+  .string()
+  .trim()
+  .min(1)
+  .max(FOCUS_CHARS_MAX)
+  .optional()
+  .describe("What is to be kept above all.");
+const { timeoutMs } = askInput.shape;
+const ended = {
+  outcome: answered.shape.outcome.describe("done; or how the turn ended in which it was to be done."),
+  reason: z.string().nullable().describe("Why not, or why nothing had to be done."),
+};
+
+export const contextInput = z.strictObject({
+  sessionKey: sessionKey
+    .optional()
+    .describe("The key of a session; without it, your own (a person's: main)."),
+});
+
+const tokens = z.int().min(0);
+
+export const context = z.strictObject({
+  sessionKey,
+  model: z.string().describe("Whose window it is."),
+  tokens: tokens.describe(
+    "What the next request would have: as the provider counted the last one, and an estimate of what came since.",
+  ),
+  window: tokens,
+  pruneAt: tokens.describe("Past it old tool results leave the prompt, when they are worth it."),
+  compactAt: tokens.describe("Past it the older part is summarised."),
+  parts: z
+    .strictObject({ system: tokens, tools: tokens, summary: tokens, messages: tokens, toolResults: tokens })
+    .describe("What they are for. System and tools are those of the last turn that ended."),
+  pinned: z.int().describe("Entries that stay whole."),
+  pruned: z
+    .strictObject({ times: z.int(), results: z.int(), bytes: z.int() })
+    .describe("Tool results that have left the prompt; `read_result` reads them."),
+  compaction: z
+    .strictObject({
+      seq: z.int(),
+      at: z.string(),
+      tokensBefore: z.number(),
+      occasion: z.enum(["size", "overflow", "asked"]).nullable().describe("null: another program made it."),
+      truncated: z.string().nullable().describe("Why it is no model's summary; null: it is one."),
+    })
+    .nullable()
+    .describe("The last one; null: there was none."),
+});
+
+export const compactInput = z.strictObject({ sessionKey, focus, timeoutMs });
+
+export const compacted = z.strictObject({
+  sessionKey,
+  ...ended,
+  tokensBefore: tokens.nullable().describe("null: nothing was summarised."),
+  tokensAfter: tokens.nullable(),
+});
+
+export const handoffInput = z.strictObject({
+  sessionKey,
+  name: z.string().min(1).optional().describe("A name for the fresh session; without it, one is made up."),
+  focus,
+  message: z
+    .string()
+    .min(1)
+    .max(MESSAGE_CHARS_MAX)
+    .optional()
+    .describe("What the fresh session is to do; without it, it says what comes next."),
+  timeoutMs,
+});
+
+export const handedOff = z.strictObject({
+  from: sessionKey,
+  sessionKey: sessionKey
+    .nullable()
+    .describe("The fresh session; null: there is none, and the reason says why."),
+  file: z.string().describe("Where the state is, in the workspace."),
+  ...ended,
+});
+
+export const rewindInput = z.strictObject({
+  sessionKey,
+  entry: z
+    .string()
+    .min(1)
+    .max(ID_CHARS_MAX)
+    .optional()
+    .describe("The id of the entry to go back to: it stays."),
+  seq: z.int().min(1).optional().describe("The same by its number. A call without its result is left out."),
+  timeoutMs,
+});
+
+export const rewound = z.strictObject({
+  sessionKey,
+  to: z.int().describe("The entry that the conversation continues."),
+  ...ended,
+});

@@ -1,0 +1,229 @@
+// What fills a session's context, and what people want done about it: to make it smaller, to hand the work over to a fresh
+// session, to go back. Only a session's owner writes its history: the wish is a letter, and its answer is waited for.
+
+import { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { detailsOf } from "../context/compaction.ts";
+import { meter, type Frame } from "../context/meter.ts";
+import { PRUNED, type Pruned } from "../context/prune.ts";
+import { roomOf } from "../context/room.ts";
+import { wishLetter, type Wish, type Wishes } from "../mail/wish.ts";
+import { namedKey, parseKey, type AgentId } from "../routing/key.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Entry } from "../transcript/entry.ts";
+import { isShared } from "../turns/request.ts";
+import { isNote, type TurnEnded } from "../turns/where.ts";
+import { awaited } from "./asking.ts";
+import { call, just, type Caller, type Done, type System } from "./call.ts";
+import { inheritedSettings, seqOf } from "./fork.ts";
+import { configured, keyFor, reached } from "./reach.ts";
+import { pointOf } from "./rewinding.ts";
+import * as shape from "./context-shapes.ts";
+import { modelOf } from "./views.ts";
+
+export const contextCalls = {
+  context: call({
+    about:
+      "What fills the context of a session, in tokens by parts; how large it may grow; what left it (pruned tool results, the " +
+      "last compaction).",
+    who: "both",
+    tool: null,
+    scope: "read",
+    http: "GET /sessions/:sessionKey/context",
+    input: shape.contextInput,
+    output: shape.context,
+    idempotent: true,
+    run: context,
+  }),
+  compact: call({
+    about:
+      "Replaces the older part of a session's context by a summary, now. Nothing is deleted: `rewind` goes back to before it. " +
+      "A turn that runs does it before its next step.",
+    who: "person",
+    tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/compact",
+    input: shape.compactInput,
+    output: shape.compacted,
+    idempotent: false,
+    run: compact,
+  }),
+  handoff: call({
+    about:
+      "Writes down where a session stands, to a file in its agent's workspace, and opens a fresh session that begins with it. " +
+      "The old one stays as it is.",
+    who: "person",
+    tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/handoff",
+    input: shape.handoffInput,
+    output: shape.handedOff,
+    idempotent: false,
+    run: handoff,
+  }),
+  rewind: call({
+    about:
+      "Goes back in a session: the conversation continues from an older entry, also from before a compaction. What came after " +
+      "stays in the file. Refused while a turn is under way.",
+    who: "person",
+    tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/rewind",
+    input: shape.rewindInput,
+    output: shape.rewound,
+    idempotent: false,
+    run: rewind,
+  }),
+} as const;
+
+async function context(
+  system: System,
+  caller: Caller,
+  { sessionKey }: z.output<typeof shape.contextInput>,
+): Promise<Done<z.input<typeof shape.context>>> {
+  const session = await reached(system, caller, keyFor(caller, sessionKey));
+  const { key, agent, transcript } = session;
+  const entries: Entry[] = [];
+  for await (const entry of system.store.entries(transcript.id, { from: "context" }))
+    if (entry.type !== "gap") entries.push(entry);
+  const model = modelOf(system, session);
+  const policy = system.config.agents.get(agent as AgentId)?.context ?? NO_POLICY;
+  const { tokens, parts } = meter(entries, frameIn(entries), model, isShared(key));
+  const frame = parts.system + parts.tools;
+  const { window, compactAt, pruneAt } = roomOf(model.windowTokens, policy, frame);
+  return just({
+    sessionKey: key,
+    model: model.id,
+    tokens,
+    window,
+    compactAt,
+    pruneAt,
+    parts,
+    pinned: session.settings.pins.length,
+    pruned: prunedIn(entries),
+    compaction: compactionIn(entries),
+  });
+}
+
+const NO_POLICY = { sizeTokens: null, reserveTokens: null };
+
+/** As the last turn that ended had it; before that nobody knows. */
+function frameIn(entries: readonly Entry[]): Frame {
+  const end = entries.findLast((entry) => isNote(entry, "turn-ended"));
+  const frame = end?.type === "custom" ? (end.data as Partial<TurnEnded>).frame : null;
+  return frame ?? { system: 0, tools: 0 };
+}
+
+function prunedIn(entries: readonly Entry[]): z.input<typeof shape.context>["pruned"] {
+  const notes = entries.flatMap((entry) =>
+    entry.type === "custom" && entry.customType === PRUNED ? [entry.data as Pruned] : [],
+  );
+  const sum = (of: (note: Pruned) => number): number => notes.reduce((all, note) => all + of(note), 0);
+  return { times: notes.length, results: sum(({ results }) => results), bytes: sum(({ bytes }) => bytes) };
+}
+
+function compactionIn(entries: readonly Entry[]): z.input<typeof shape.context>["compaction"] {
+  const entry = entries.findLast(({ type }) => type === "compaction");
+  if (entry?.type !== "compaction") return null;
+  const details = detailsOf(entry);
+  const { seq, timestamp: at, tokensBefore } = entry;
+  return {
+    seq,
+    at,
+    tokensBefore,
+    occasion: details?.occasion ?? null,
+    truncated: details?.truncated ?? null,
+  };
+}
+
+async function compact(
+  system: System,
+  caller: Caller,
+  { sessionKey, focus, timeoutMs }: z.output<typeof shape.compactInput>,
+  signal: AbortSignal,
+): Promise<Done<z.input<typeof shape.compacted>>> {
+  const session = await writable(system, caller, sessionKey);
+  const { letter, coming } = wished(
+    system,
+    { name: "compact", wish: { focus: focus ?? null }, timeoutMs },
+    signal,
+  );
+  return {
+    changes: [{ do: "post", to: [session.key], letter }],
+    output: async () => {
+      const { outcome, reason, text } = await coming();
+      const [tokensBefore, tokensAfter] = text === "" ? [null, null] : (JSON.parse(text) as [number, number]);
+      return { sessionKey: session.key, outcome, reason, tokensBefore, tokensAfter };
+    },
+  };
+}
+
+async function handoff(
+  system: System,
+  caller: Caller,
+  { sessionKey, name, focus, message, timeoutMs }: z.output<typeof shape.handoffInput>,
+  signal: AbortSignal,
+): Promise<Done<z.input<typeof shape.handedOff>>> {
+  const session = await writable(system, caller, sessionKey);
+  const own = system.world.newId();
+  const key = namedKey(session.agent as AgentId, name ?? `handoff-${own.slice(-8)}`);
+  if ((await system.store.session(key)) !== null)
+    throw new Fault("exists", `there is a session ${key}; choose another name`);
+  const settings = inheritedSettings(system, caller, session);
+  const wish = { focus: focus ?? null, key, transcript: own, settings, message: message ?? null };
+  const { letter, coming } = wished(system, { name: "handoff", wish, timeoutMs }, signal);
+  return {
+    changes: [{ do: "post", to: [session.key], letter }],
+    output: async () => {
+      const { outcome, reason, text: file } = await coming();
+      return { from: session.key, sessionKey: outcome === "done" ? key : null, file, outcome, reason };
+    },
+  };
+}
+
+async function rewind(
+  system: System,
+  caller: Caller,
+  { sessionKey, entry, seq, timeoutMs }: z.output<typeof shape.rewindInput>,
+  signal: AbortSignal,
+): Promise<Done<z.input<typeof shape.rewound>>> {
+  if ((entry === undefined) === (seq === undefined))
+    throw new Fault("bad_input", "rewind: name the entry to go back to, by its id or by its seq");
+  const session = await writable(system, caller, sessionKey);
+  if (session.state.kind !== "idle")
+    throw new Fault("busy", `${session.key} is in a turn; \`abort\` stops it, and then it can go back`);
+  const through = seq ?? (await seqOf(system, session, entry ?? ""));
+  const { to, contextSeq } = await pointOf(system.store, session, through);
+  const wish = { to, contextSeq, after: session.transcript.lastSeq };
+  const { letter, coming } = wished(system, { name: "rewind", wish, timeoutMs }, signal);
+  return {
+    changes: [{ do: "post", to: [session.key], letter }],
+    output: async () => {
+      const { outcome, reason } = await coming();
+      if (outcome === "failed") throw new Fault("stale_writer", `rewind: ${reason ?? "it was refused"}`);
+      return { sessionKey: session.key, to: to.seq, outcome, reason };
+    },
+  };
+}
+
+/** A session whose owner can do something to its history. */
+async function writable(system: System, caller: Caller, sessionKey: string): Promise<Session> {
+  const session = await reached(system, caller, parseKey(sessionKey));
+  const { key, agent, state, signal, transcript } = session;
+  configured(system, agent);
+  if (state.kind === "ended")
+    throw new Fault("ended", `${key} has ended: nothing of it is shown to a model any more`);
+  if (state.kind === "paused" || signal === "pause")
+    throw new Fault("busy", `${key} is paused; \`cont\` goes on, and then it can be done`);
+  if (transcript.lastSeq === 0) throw new Fault("not_found", `nothing was said in ${key} yet`);
+  return session;
+}
+
+function wished<Name extends Wish>(
+  system: System,
+  { name, wish, timeoutMs }: { name: Name; wish: Wishes[Name]; timeoutMs: number | undefined },
+  signal: AbortSignal,
+) {
+  const letter = wishLetter(system.world.newId(), name, wish);
+  return { letter, coming: awaited(system, { id: letter.id, timeoutMs }, signal) };
+}

@@ -1,0 +1,165 @@
+// Reading what is not in a prompt, or not any more: a result that left it, a blob of which head and tail stayed, the arguments
+// of a call that were too long for their line. By pages, or by a text that is looked for.
+//
+// Offsets are bytes of what is kept. People, and agents that look into another session, are shown it without secrets, as in a
+// history; the offsets stay those of what is kept. An agent is shown its own as it was: it has seen it, and a file with
+// something taken out is not the file that it read.
+
+import { z } from "zod";
+import {
+  ID_CHARS_MAX,
+  RESULT_CONTEXT_LINES_MAX,
+  RESULT_GREP_CHARS_MAX,
+  RESULT_MATCHES_MAX,
+  RESULT_PAGE_BYTES_MAX,
+  RESULT_PAGE_BYTES_MAX_OF_TOOL,
+  RESULT_REACH_BYTES,
+} from "../limits.ts";
+import type { Entry } from "../transcript/entry.ts";
+import { just, type Caller, type Done, type System } from "./call.ts";
+import { keptBy, readKept } from "./kept.ts";
+import { matchesIn, type Long } from "./matches.ts";
+import { keyFor, reached } from "./reach.ts";
+import { sessionKey } from "./setting-shapes.ts";
+import { Window } from "./window.ts";
+
+/** Matches that are told when nobody says how many. */
+const MATCHES = 20;
+
+export const resultInput = z.strictObject({
+  sessionKey: sessionKey
+    .optional()
+    .describe("The key of a session; without it, your own (a person's: main)."),
+  ref: z
+    .string()
+    .min(1)
+    .max(ID_CHARS_MAX)
+    .describe("The id of an entry, as it stands after `ref`, or the 64 digits after `blob`."),
+  from: z.int().min(0).optional().describe("The byte to begin with: 0, or the `next` of the answer before."),
+  bytes: z
+    .int()
+    .min(1)
+    .max(RESULT_PAGE_BYTES_MAX)
+    .optional()
+    .describe("How long a page is at most. An agent's is never longer than what stays whole as a result."),
+  grep: z
+    .string()
+    .min(1)
+    .max(RESULT_GREP_CHARS_MAX)
+    .regex(/^[^\n]*$/, "is one line")
+    .optional()
+    .describe("Instead of a page, the lines that have this text. It is a plain text, not a pattern."),
+  ignoreCase: z.boolean().optional().describe("With grep: capitals are as good as small letters (false)."),
+  context: z
+    .int()
+    .min(0)
+    .max(RESULT_CONTEXT_LINES_MAX)
+    .optional()
+    .describe(`With grep: lines before and after each, 0 to ${RESULT_CONTEXT_LINES_MAX} (0).`),
+  limit: z
+    .int()
+    .min(1)
+    .max(RESULT_MATCHES_MAX)
+    .optional()
+    .describe(`With grep: how many matches at most, 1 to ${RESULT_MATCHES_MAX} (${MATCHES}).`),
+});
+
+const match = z.strictObject({
+  line: z.int().describe("The number of the line, from 1 on."),
+  at: z.int().describe("The byte where the match begins: a page from a little before it shows more."),
+  text: z.string().describe("The line; of a long one, what is around the match."),
+  before: z.array(z.string()),
+  after: z.array(z.string()),
+});
+
+export const resultPage = z.strictObject({
+  sessionKey,
+  entry: z.string().describe("The id of the entry that keeps it, or names the blob."),
+  kind: z.string().describe("Of that entry: toolResult, user, assistant; or its type."),
+  tool: z.string().nullable().describe("Whose result that is; null: it is none."),
+  total: z.int().describe("Bytes of all of it."),
+  from: z.int().describe("The byte that this begins with."),
+  text: z
+    .string()
+    .nullable()
+    .describe("A page; null: matches were asked for. For people secrets are taken out of it."),
+  isText: z.boolean().describe("False: the bytes of this page are no text, and words stand in their place."),
+  bytes: z.int().describe("Bytes that the page is made of; 0 with grep."),
+  matches: z.array(match).nullable().describe("In their order; null: a page was asked for."),
+  next: z.int().nullable().describe("Pass it as `from` for what follows; null: that was the end."),
+});
+
+type Given = z.output<typeof resultInput>;
+type Told = z.input<typeof resultPage>;
+
+export async function result(
+  system: System,
+  caller: Caller,
+  given: Given,
+  signal: AbortSignal,
+): Promise<Done<Told>> {
+  const session = await reached(system, caller, keyFor(caller, given.sessionKey));
+  const kept = await keptBy(system.store, session, given.ref, signal);
+  const long: Long = {
+    total: kept.total,
+    isRedacted: caller.kind === "person" || caller.session.key !== session.key,
+    read: (from, to) => readKept(system.store, kept, { from, to }, signal),
+  };
+  const of = { sessionKey: session.key, ...aboutOf(kept.entry), total: kept.total };
+  const isTool = caller.kind === "agent";
+  const part = await (given.grep === undefined ? page(long, given, isTool) : found(long, given, isTool));
+  return just({ ...of, ...part });
+}
+
+function aboutOf(entry: Entry): Pick<Told, "entry" | "kind" | "tool"> {
+  if (entry.type !== "message") return { entry: entry.id, kind: entry.type, tool: null };
+  const { message } = entry;
+  return {
+    entry: entry.id,
+    kind: message.role,
+    tool: message.role === "toolResult" ? message.toolName : null,
+  };
+}
+
+type Part = Pick<Told, "from" | "text" | "isText" | "bytes" | "matches" | "next">;
+
+async function found(long: Long, given: Given, isTool: boolean): Promise<Part> {
+  const { grep = "", ignoreCase = false, from = 0, context = 0, limit = MATCHES } = given;
+  const bytes = isTool ? RESULT_PAGE_BYTES_MAX_OF_TOOL : RESULT_PAGE_BYTES_MAX;
+  const { matches, next } = await matchesIn(long, { grep, ignoreCase, from, context, limit, bytes });
+  const told = matches.map((each) => ({ ...each, before: [...each.before], after: [...each.after] }));
+  return { from: Math.min(from, long.total), text: null, isText: true, bytes: 0, matches: told, next };
+}
+
+/** It begins and ends where characters do, and has at least one, so that whoever goes on comes to the end. */
+async function page(long: Long, given: Given, isTool: boolean): Promise<Part> {
+  const most = isTool ? RESULT_PAGE_BYTES_MAX_OF_TOOL : RESULT_PAGE_BYTES_MAX;
+  const wanted = Math.min(given.from ?? 0, long.total);
+  const until = Math.min(long.total, wanted + Math.min(most, given.bytes ?? most));
+  // Of an own result only the characters at the edges are looked at.
+  const reach = long.isRedacted ? RESULT_REACH_BYTES : CHARACTER_BYTES_MAX;
+  const at = Math.max(0, wanted - reach);
+  const window = new Window(await long.read(at, until + reach), long.isRedacted);
+  const begin = window.characterAt(wanted - at);
+  let end = Math.max(window.characterAt(until - at), begin);
+  if (end === begin && begin < window.bytes.length) end = window.characterAfter(begin);
+  let text = window.shown(begin, end);
+  if (isTool)
+    for (let size = jsonBytes(text); size > most; size = jsonBytes(text)) {
+      // What is escaped takes up to six times its bytes; so this is over soon.
+      end = window.characterAt(begin + Math.floor((end - begin) * Math.min(LESS, most / size)));
+      text = window.shown(begin, end);
+    }
+  const next = at + end < long.total ? at + end : null;
+  const isText = window.isText(begin, end);
+  return { from: at + begin, text, isText, bytes: end - begin, matches: null, next };
+}
+
+const CHARACTER_BYTES_MAX = 4;
+
+/** A page that is too long is at least a tenth shorter the next time. */
+const LESS = 0.9;
+
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}

@@ -1,0 +1,74 @@
+// Before its older part is summarised, an agent may write down what is to last: it is asked to, silently, inside the turn that
+// is under way. The exchange is in the transcript like everything else; once it is over, no model is shown it.
+
+import type { Body, Entry } from "../transcript/entry.ts";
+
+const FLUSH = "sessiond/flush";
+
+const WORDS =
+  "The older part of this conversation is about to be replaced by a summary. If it holds something that should be known " +
+  "in later conversations too and is not written down yet, write it to your memory now: memory_write, mode append, a file " +
+  "such as memory/<topic>.md. Do nothing else, and do not go on with your work: that comes after it. Then, or if there is " +
+  "nothing to write, answer with NO_REPLY. Nobody is shown this.";
+
+export function flushNote(): Body {
+  return { type: "custom_message", customType: FLUSH, content: WORDS, display: false };
+}
+
+/** The agent was asked, and has not said that it is through. */
+export function isFlushing(entries: readonly Entry[]): boolean {
+  const at = entries.findLastIndex(isFlush);
+  return at >= 0 && endOf(entries, at) === null;
+}
+
+/** It was asked since the last compaction: once is enough. */
+export function hasFlushed(entries: readonly Entry[]): boolean {
+  const at = entries.findLastIndex((entry) => isFlush(entry) || entry.type === "compaction");
+  const last = entries[at];
+  return last !== undefined && isFlush(last);
+}
+
+/** Without such exchanges that are over. What others wrote meanwhile stays. */
+export function withoutFlushes(entries: readonly Entry[]): readonly Entry[] {
+  const hidden = new Set<Entry>();
+  for (let at = 0; at < entries.length; at += 1) {
+    const entry = entries[at] as Entry;
+    const end = isFlush(entry) ? endOf(entries, at) : null;
+    if (end === null) continue;
+    for (const each of entries.slice(at + 1, end + 1)) if (isOfFlush(each)) hidden.add(each);
+    hidden.add(entry);
+    at = end;
+  }
+  return hidden.size === 0 ? entries : entries.filter((entry) => !hidden.has(entry));
+}
+
+/** The index of the entry with which it is over; null: it goes on. */
+function endOf(entries: readonly Entry[], from: number): number | null {
+  for (let at = from + 1; at < entries.length; at += 1) {
+    const entry = entries[at];
+    if (entry?.type === "message" && entry.message.role === "assistant" && !hasCalls(entry.message.content))
+      return at;
+    // The turn ended over it, or it was cut off: then what follows is no part of it.
+    if (entry?.type === "compaction" || isTurnEnd(entry)) return at - 1;
+  }
+  return null;
+}
+
+function isFlush(entry: Entry): boolean {
+  return entry.type === "custom_message" && entry.customType === FLUSH;
+}
+
+function isOfFlush(entry: Entry): boolean {
+  return entry.type === "message" && entry.message.role !== "user";
+}
+
+function isTurnEnd(entry: Entry | undefined): boolean {
+  return entry?.type === "custom" && entry.customType === "sessiond/turn-ended";
+}
+
+/** A file may hold anything in place of a message's content. */
+function hasCalls(content: unknown): boolean {
+  return (
+    Array.isArray(content) && content.some((block: { type?: unknown } | null) => block?.type === "toolCall")
+  );
+}

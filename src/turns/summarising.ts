@@ -1,0 +1,146 @@
+// A model is asked for a summary, and what it says is checked before anything rests on it. Whatever it does, there is one: at
+// the latest the one that is made without a model, and says so.
+
+import { sized, type Material } from "../context/material.ts";
+import { chunksOf, questionOf } from "../context/question.ts";
+import { mended, problemsIn, truncationOf } from "../context/summary.ts";
+import { SUMMARY_TRIES_MAX } from "../limits.ts";
+import type { Answer, Request } from "../models/model.ts";
+import type { MessageUsage } from "../transcript/entry.ts";
+import type { Question } from "./ask.ts";
+import type { TurnParts } from "./parts.ts";
+import { NO_TOKENS_TOLD } from "./spoken.ts";
+import { askModel, type Voices } from "./voices.ts";
+
+export interface Summarising extends Question {
+  readonly voices: Voices;
+  readonly material: Material;
+  readonly focus: string | null; // what is to be kept above all
+  readonly bytesMax: number; //     of the summary
+  readonly roomBytes: number; //    of what the summariser is shown at once
+}
+
+export interface Summarised {
+  readonly sections: string;
+  /** Why no model's summary stands here; null: one does. */
+  readonly truncated: string | null;
+  readonly usage: MessageUsage;
+  readonly modelMs: number;
+}
+
+/** Attempts at a summary that came to nothing, in one turn: one that keeps failing is not asked for ever. */
+export class Attempts {
+  #failed = 0;
+
+  get areLeft(): boolean {
+    return this.#failed < SUMMARY_TRIES_MAX;
+  }
+
+  failed(): void {
+    this.#failed += 1;
+  }
+}
+
+/** Rejects only with the reason of the signal. */
+export async function summarised(
+  parts: TurnParts,
+  asked: Summarising,
+  attempts: Attempts,
+): Promise<Summarised> {
+  const { bytesMax } = asked;
+  const material = sized(asked.material, bytesMax);
+  const spent = new Spent();
+  let why = "it could not be made twice in this turn";
+  let best: string | null = null;
+  let roomBytes = asked.roomBytes;
+  let problems: readonly string[] = [];
+  while (attempts.areLeft) {
+    const said = await written(parts, { ...asked, material, roomBytes, problems }, spent);
+    if (typeof said === "string") {
+      problems = problemsIn(said, material, bytesMax);
+      if (problems.length === 0) return { ...spent.told, sections: said, truncated: null };
+      why = problems.join("; ");
+      best = said;
+    } else {
+      why = said.message;
+      if (said.why === "overflow") roomBytes = Math.floor(roomBytes / 2);
+    }
+    attempts.failed();
+    parts.log.warn({ key: asked.held.key, why }, "a summary was not good enough");
+    if (typeof said !== "string" && (said.why === "auth" || said.why === "local")) break; // Asking again will not help.
+  }
+  const whole = best === null ? null : mended(best, material, bytesMax);
+  if (whole !== null && problemsIn(whole, material, bytesMax).length === 0)
+    return { ...spent.told, sections: whole, truncated: null };
+  return { ...spent.told, sections: truncationOf(material, why, bytesMax), truncated: why };
+}
+
+interface Writing extends Summarising {
+  readonly problems: readonly string[]; // of the summary before; none: it is the first
+}
+
+/** A history larger than the summariser's window goes in parts, each on top of the summary of those before it. */
+async function written(
+  parts: TurnParts,
+  { material, focus, roomBytes, problems, voices, ...question }: Writing,
+  spent: Spent,
+): Promise<string | Failed> {
+  const { held, signal } = question;
+  let before = material.before;
+  for (const chunk of chunksOf(material, roomBytes)) {
+    const { system, text } = questionOf({ ...chunk, before }, focus);
+    const content = problems.length === 0 ? text : `${text}\n\n${againWords(problems)}`;
+    const request: Request = {
+      system,
+      messages: [{ role: "user", content, timestamp: parts.world.nowMs() }],
+      tools: [],
+      thinking: "off",
+      cacheKey: `${held.row.transcript.id}-summary`,
+      signal,
+    };
+    const step = { ...question, voices, request: () => Promise.resolve(request), isSilent: true } as const;
+    const { answer, modelMs } = await askModel(parts, step, { voice: voices[0], words: [], trouble: null });
+    spent.add(answer, modelMs);
+    if (answer.kind === "failed") return answer;
+    before = saidIn(answer);
+  }
+  return before ?? "";
+}
+
+type Failed = Extract<Answer, { kind: "failed" }>;
+
+/** Words for whoever has to write it once more. */
+function againWords(problems: readonly string[]): string {
+  return `A summary of this was refused: ${problems.join("; ")}. Write one without these faults.`;
+}
+
+function saidIn({ content }: Extract<Answer, { kind: "reply" }>): string {
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return texts.join("\n").trim();
+}
+
+/** What all attempts cost together, the failed ones too. */
+class Spent {
+  #usage: MessageUsage & { readonly cost: { readonly total: number } } = {
+    ...NO_TOKENS_TOLD,
+    cost: { total: 0 },
+  };
+  #modelMs = 0;
+
+  get told(): Pick<Summarised, "usage" | "modelMs"> {
+    return { usage: this.#usage, modelMs: this.#modelMs };
+  }
+
+  add(answer: Answer, modelMs: number): void {
+    this.#modelMs += modelMs;
+    if (answer.kind === "failed") return;
+    const { usage } = answer;
+    this.#usage = {
+      input: this.#usage.input + usage.input,
+      output: this.#usage.output + usage.output,
+      cacheRead: this.#usage.cacheRead + usage.cacheRead,
+      cacheWrite: this.#usage.cacheWrite + usage.cacheWrite,
+      cost: { total: this.#usage.cost.total + (usage.cost?.total ?? 0) },
+    };
+  }
+}

@@ -1,0 +1,202 @@
+// Tidying
+//
+// Keeps the context of a session as small as it should be. Before each step of a turn: past one size old tool results leave
+// the prompt; past another its older part becomes a summary, after the agent had the chance to write down what is to last.
+// When a model refuses a request for its size, the same once more. And what people want done to the history.
+//
+//   Owns:      when, and how often at most.
+//   Does not:  decide what goes (context/), ask for summaries (summarising.ts), write them (compacting.ts).
+//
+// Invariants
+//   D1. It ends: at most one compaction before a step, two failed attempts at a summary and two refusals in a turn; beyond
+//       these a step is asked with what there is, cut to fit.
+//   D2. What a model was shown before stays as it was, byte for byte, unless a note of a pruning or a compaction is written.
+//   D3. A wish is taken in the commit that fulfils it, or that says why not.
+
+import { Fault } from "../base/fault.ts";
+import { flushNote, hasFlushed, isFlushing } from "../context/flush.ts";
+import { meter, type Reading } from "../context/meter.ts";
+import { prunePlan } from "../context/prune.ts";
+import { roomOf } from "../context/room.ts";
+import { OVERFLOWS_MAX, WINDOW_TOKENS_MIN } from "../limits.ts";
+import type { Mail } from "../mail/letter.ts";
+import { wishedIn, wishOf } from "../mail/wish.ts";
+import type { Answered } from "./answers.ts";
+import type { Question } from "./ask.ts";
+import { compact, worthCutting, type Compacting, type Measured } from "./compacting.ts";
+import { handOff } from "./handoff.ts";
+import type { Place, TurnParts } from "./parts.ts";
+import { isShared } from "./request.ts";
+import type { Voice } from "./spoken.ts";
+import type { Standing } from "./standing.ts";
+import { Attempts } from "./summarising.ts";
+import type { Voices } from "./voices.ts";
+
+/** The part of a window that a refusal leaves: a request of this size was too large, and counts may be off. */
+const REFUSED_SHARE = 0.7;
+
+/** The tool without which nothing can be written down. */
+const MEMORY_TOOL = "memory_write";
+
+export class Tidying {
+  readonly #parts: TurnParts;
+  readonly #place: Place;
+  readonly #standing: Standing;
+  readonly #question: () => Question; // what the step before which it is done wants to know
+  readonly #attempts = new Attempts();
+  #compactedAt = -1; // the step
+  #refusals = 0;
+  #windowMax = Infinity; // tokens, from refusals in this turn
+  #read: { readonly of: string; readonly reading: Reading } | null = null; // the last, and what it was of
+  readonly #fulfilments: (readonly [id: string, said: Answered])[] = []; // of wishes, not told yet
+  /** The wish that is being fulfilled. */
+  obeying: Mail | null = null;
+
+  constructor(parts: TurnParts, place: Place, standing: Standing, question: () => Question) {
+    this.#parts = parts;
+    this.#place = place;
+    this.#standing = standing;
+    this.#question = question;
+  }
+
+  /** Bytes that the messages of a request may have, so that it fits the window. */
+  async roomBytes(): Promise<number> {
+    const { reading, room } = await this.#measured();
+    const frame = await this.#standing.frame();
+    return Math.floor(room.most / reading.tokensPerByte) - frame.system - frame.tools;
+  }
+
+  /** True: something is to be done before the step that was about to be. */
+  async makeRoom(): Promise<boolean> {
+    const { held } = this.#place;
+    let measured = await this.#measured();
+    if (measured.reading.tokens < measured.room.pruneAt || isFlushing(measured.entries)) return false;
+    const { tokensPerByte } = measured.reading;
+    const pins = new Set(held.row.settings.pins);
+    const plan = prunePlan(measured.entries, measured.room, tokensPerByte, pins);
+    if (plan !== null) {
+      await held.commit({ entries: [plan] });
+      measured = await this.#measured();
+    }
+    const { step } = this.#question();
+    if (measured.reading.tokens < measured.room.compactAt || this.#compactedAt === step) return false;
+    if (worthCutting(measured, isShared(held.key)) === null) return false;
+    if (await this.#flushes(measured)) return true;
+    this.#compactedAt = step;
+    await compact(this.#parts, this.#place, this.#compacting(measured, { occasion: "size" }));
+    return false;
+  }
+
+  /** A model refused the request for its size. False: nothing more can be done about it. */
+  async recover({ model }: Voice): Promise<boolean> {
+    this.#refusals += 1;
+    if (this.#refusals > OVERFLOWS_MAX) return false;
+    const { reading, room } = await this.#measured();
+    const refused = Math.min(reading.tokens, room.window);
+    this.#windowMax = Math.max(WINDOW_TOKENS_MIN, Math.floor(refused * REFUSED_SHARE));
+    this.#parts.log.warn(
+      { key: this.#place.held.key, model: model.id, tokens: refused },
+      "a context was refused",
+    );
+    const measured = await this.#measured();
+    await compact(this.#parts, this.#place, this.#compacting(measured, { occasion: "overflow" }));
+    return true;
+  }
+
+  /** What people want. True: something is to be done before that. */
+  async obey(): Promise<boolean> {
+    for (;;) {
+      const { held, mailbox } = this.#place;
+      if (isFlushing(await held.entries())) return false;
+      const waiting = await mailbox.waiting();
+      const order = waiting.find((mail) => wishOf(mail) === "compact" || wishOf(mail) === "handoff");
+      if (order === undefined) return false;
+      this.obeying = order;
+      const measured = asked(await this.#measured());
+      if (wishOf(order) === "compact" && (await this.#flushes(measured))) {
+        this.obeying = null; // It waits until that is done.
+        return true;
+      }
+      const said = await this.#fulfilled(order, measured);
+      mailbox.remove([order.id]);
+      this.obeying = null;
+      this.#fulfilments.push([order.id, { ...said, seq: held.row.transcript.lastSeq }]);
+    }
+  }
+
+  /** To those who wait for what they wished. */
+  tell(): void {
+    for (const [id, said] of this.#fulfilments.splice(0)) this.#parts.answers.tell([id], said);
+  }
+
+  /** D3. */
+  async #fulfilled(order: Mail, measured: Measured): Promise<Omit<Answered, "seq">> {
+    const { held } = this.#place;
+    try {
+      if (wishOf(order) === "handoff") {
+        const compacting = this.#compacting(measured, { occasion: "asked", order });
+        return { outcome: "done", reason: null, text: await handOff(this.#parts, this.#place, compacting) };
+      }
+      const { focus } = wishedIn(order, "compact");
+      const compacting = this.#compacting(measured, { occasion: "asked", order, focus });
+      if (await compact(this.#parts, this.#place, compacting)) {
+        const after = await this.#measured();
+        const tokens = [measured.reading.tokens, after.reading.tokens];
+        return { outcome: "done", reason: null, text: JSON.stringify(tokens) };
+      }
+      await held.commit({ take: [order.id] });
+      return { outcome: "done", reason: "there is too little to summarise yet", text: "" };
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code === "stale_writer") throw error;
+      await held.commit({ take: [order.id] });
+      return { outcome: "failed", reason: error.message, text: "" };
+    }
+  }
+
+  /** Asks the agent to write down what is to last. False: it may not, cannot, or was asked since the last compaction. */
+  async #flushes(measured: Measured): Promise<boolean> {
+    const { held, agent } = this.#place;
+    const may = agent.context.flush && held.row.parent === null && !hasFlushed(measured.entries);
+    if (!may || measured.reading.tokens > measured.room.most) return false;
+    if (worthCutting(measured, isShared(held.key)) === null) return false;
+    if (!(await this.#standing.tools).some(({ name }) => name === MEMORY_TOOL)) return false;
+    await held.commit({ entries: [flushNote()] });
+    return true;
+  }
+
+  #compacting(
+    measured: Measured,
+    given: Pick<Compacting, "occasion"> & Partial<Pick<Compacting, "focus" | "order">>,
+  ): Compacting {
+    const voices = this.#summarisers();
+    const question = this.#question();
+    return { focus: null, order: null, ...given, measured, voices, question, attempts: this.#attempts };
+  }
+
+  /** The model in force writes the summary too, unless the agent has another for it; then the first stands behind that one. */
+  #summarisers(): Voices {
+    const { summaryModel } = this.#place.agent.context;
+    const voices = this.#standing.voices().map((voice): Voice => ({ ...voice, thinking: "off" }));
+    const own = summaryModel === null ? [] : [this.#parts.catalog.find(summaryModel)];
+    return [...own.map((model): Voice => ({ model, thinking: "off" })), ...voices] as unknown as Voices;
+  }
+
+  async #measured(): Promise<Measured> {
+    const { held, agent } = this.#place;
+    const entries = await held.entries();
+    const [{ model }] = this.#standing.voices();
+    const frame = await this.#standing.frame();
+    const of = `${held.row.transcript.lastSeq} ${model.id}`;
+    if (this.#read?.of !== of) this.#read = { of, reading: meter(entries, frame, model, isShared(held.key)) };
+    const { reading } = this.#read;
+    const { system, tools } = reading.parts;
+    const window = Math.min(model.windowTokens, this.#windowMax);
+    return { entries, reading, room: roomOf(window, agent.context, system + tools), model: model.id };
+  }
+}
+
+/** Who asks for it wants less than what is left when nobody does. */
+function asked(measured: Measured): Measured {
+  const { reading, room } = measured;
+  return { ...measured, room: { ...room, keep: Math.min(room.keep, Math.floor(reading.tokens / 5)) } };
+}
