@@ -102,7 +102,7 @@ export const NOTE_BYTES_MAX = 256 * 1024;
 
 /**
  * Notes of one agent, bytes of all of them, and folders below each other. Every write counts them, and the first search after a
- * start reads them all, which takes about a second at most.
+ * start reads them all, which takes some seconds at most.
  */
 export const NOTES_MAX = 2_000;
 export const NOTES_BYTES_MAX = 32 * 1024 * 1024;

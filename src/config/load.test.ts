@@ -56,6 +56,7 @@ describe("what is not given", () => {
       tools: { allow: null, deny: [], exec: false, visibility: "tree", within: [] },
       limits: { stepsPerTurn: 200, turnSeconds: 3600, toolSeconds: 600, tokens: null, cost: null },
       subagents: { depth: 3, children: 256, agents: [], model: null, thinking: null },
+      context: { sizeTokens: null, reserveTokens: null, summaryModel: null, flush: true },
     });
     assert.equal(config.home, "/users/ann/.sessiond");
     assert.deepEqual({ ...config.models.aliases }, {});
@@ -168,7 +169,8 @@ describe("what is wrong", () => {
   const aPath = 'a path of at most 4096 characters ("~/" is your home; "~name" is not known)';
 
   test("a misspelt key is answered with the one that was meant, any other with those there are", () => {
-    const keys = "model, failover, workspace, thinking, verbose, queueMode, tools, limits, subagents";
+    const keys =
+      "model, failover, workspace, thinking, verbose, queueMode, tools, limits, subagents, context";
     for (const [key, instead] of [
       ["thinkng", "did you mean thinking?"],
       ["Thinking", "did you mean thinking?"],

@@ -49,8 +49,23 @@ const made = { shared: new WeakMap<Entry, Message | null>(), alone: new WeakMap<
 export function wholeOf(entry: Entry, shared: boolean): Message | null {
   const before = made[shared ? "shared" : "alone"];
   let message = before.get(entry);
-  if (message === undefined) before.set(entry, (message = shown(entry, shared)));
+  if (message === undefined) {
+    before.set(entry, (message = shown(entry, shared)));
+    if (message !== null) sources.set(message, entry);
+  }
   return message;
+}
+
+const sources = new WeakMap<Message, Entry>();
+
+/** The entry that a message shows; null: it stands for one that was pruned, or for a result that is missing. */
+export function sourceOf(message: Message): Entry | null {
+  return sources.get(message) ?? null;
+}
+
+/** As `shown` does, of other words than the entry's. */
+export function asSummary(words: string): string {
+  return `${SUMMARY_OPENING}${defused(words)}`;
 }
 
 /** Of the first message that is shown: a compaction is what it is made of, or somebody wrote it so. */
@@ -68,7 +83,7 @@ function shown(entry: Entry, shared: boolean): Message | null {
     case "compaction":
       return {
         role: "user",
-        content: `${SUMMARY_OPENING}${defused(entry.summary)}`,
+        content: asSummary(entry.summary),
         timestamp,
       };
     case "branch_summary":

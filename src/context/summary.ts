@@ -145,12 +145,15 @@ export function summaryText({ sections, pinned, asked, tasks, pinnedBytesMax }: 
   const known = new Set(pinned.map(({ id }) => id));
   const others = asked.filter(({ id }) => !known.has(id));
   const parts = [sections.trim()];
-  if (pinned.length > 0)
-    parts.push("## Pinned messages (word for word)", ...repeated(pinned, pinnedBytesMax));
+  if (pinned.length > 0) parts.push(pinnedText(pinned, pinnedBytesMax));
   if (others.length > 0)
     parts.push("## What is being worked on (word for word)", ...repeated(others, pinnedBytesMax));
   if (tasks.length > 0) parts.push("## Children in flight", rosterOf(tasks));
   return parts.join("\n\n");
+}
+
+export function pinnedText(pinned: readonly Verbatim[], bytesMax: number): string {
+  return ["## Pinned messages (word for word)", ...repeated(pinned, bytesMax)].join("\n\n");
 }
 
 /** The short ones whole, and the others cut to equal parts of what is left. Each says whose it is, also when it is cut. */

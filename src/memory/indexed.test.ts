@@ -20,12 +20,29 @@ describe("a search in notes", () => {
     assert.deepEqual(await desk.found("gre tea"), [], "only the last may be a beginning");
     assert.deepEqual(await desk.found("creme cafe"), ["MEMORY.md"]);
     const { hits } = await desk.search("coffee");
-    assert.equal(hits[0]?.line, 1);
-    assert.match(hits[0]?.snippet ?? "", /and no coffee/);
-    await desk.append("memory/long.md", `${"filler words here\n".repeat(500)}needle`);
-    assert.ok(((await desk.search("needle")).hits[0]?.line ?? 0) > 480);
+    assert.deepEqual([hits[0]?.line, hits[0]?.snippet], [4, "and no coffee."]);
     for (const odd of ["", '"', "*", "a AND", "NEAR(a b)", "\0", "'; DROP", "path:tea -x", "x ".repeat(400)])
       assert.ok((await desk.found(odd)).length <= 3, odd);
+  });
+
+  test("shows the line that has most of the words, and what follows, however long the note is", async (t) => {
+    const desk = new Desk(t);
+    const filler = "the filler of the note, the rest of the words\n".repeat(5_000);
+    await desk.append("memory/long.md", `${filler}# Château\n\nThe needle of the chateau.\nAnd the end.`);
+    const shown = async (text: string): Promise<unknown> => {
+      const [hit] = (await desk.search(text)).hits;
+      return [hit?.line, hit?.snippet];
+    };
+    assert.deepEqual(await shown("the need"), [5_003, "The needle of the chateau.\nAnd the end."]);
+    assert.deepEqual(await shown("chateau"), [
+      5_001,
+      "# Château\n\nThe needle of the chateau.\nAnd the end.",
+    ]);
+    assert.deepEqual(await shown("long"), [1, `${filler.slice(0, 46 * 6).trimEnd()}…`], "it is in the name");
+    await desk.append("memory/wide.md", `${"x ".repeat(5_000)}é haystack${" y".repeat(5_000)}`);
+    const [, wide] = (await shown("haystack")) as [number, string];
+    assert.match(wide, /^… ?(?:x )+é haystack(?: y)+…$/);
+    assert.ok(wide.length < 310);
   });
 
   test("finds what was written before it, by whomever, and nothing that is gone", async (t) => {

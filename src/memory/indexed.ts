@@ -4,10 +4,11 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
-import { NOTES_BYTES_MAX, SNIPPET_CHARS_MAX } from "../limits.ts";
+import { NOTES_BYTES_MAX } from "../limits.ts";
 import { matchOf, TOKENIZER } from "../store/local/words.ts";
 import { listNotes, readNote } from "./folder.ts";
 import type { NoteRow, NotesFound, Question } from "./memory.ts";
+import { snippetOf } from "./snippet.ts";
 
 const SCHEMA = `CREATE VIRTUAL TABLE words USING fts5(path, text, tokenize = '${TOKENIZER}');`;
 
@@ -34,6 +35,7 @@ export class NoteIndex {
   readonly #add: StatementSync;
   readonly #remove: StatementSync;
   readonly #find: StatementSync;
+  readonly #get: StatementSync;
 
   constructor(world: World, workspace: string) {
     this.#world = world;
@@ -41,10 +43,11 @@ export class NoteIndex {
     this.#database.exec(SCHEMA);
     this.#add = this.#database.prepare("INSERT INTO words (path, text) VALUES (?,?)");
     this.#remove = this.#database.prepare("DELETE FROM words WHERE rowid = ?");
+    // Only their numbers: what stands in a note is fetched of those that are told.
     this.#find = this.#database.prepare(
-      `SELECT path, text, snippet(words, 1, '', '', '…', 24) AS snippet FROM words
-       WHERE words MATCH ? ORDER BY bm25(words, ${NAME_WEIGHT}), path LIMIT ?`,
+      `SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, ${NAME_WEIGHT}), rowid LIMIT ?`,
     );
+    this.#get = this.#database.prepare("SELECT path, text FROM words WHERE rowid = ?");
   }
 
   /** The notes as they are now. One question at a time. */
@@ -52,9 +55,9 @@ export class NoteIndex {
     const match = matchOf(text);
     if (match === null) return { hits: [], skipped: 0 };
     const skipped = await this.#catchUp();
-    const hits = this.#find.all(match, limit).map((row) => {
-      const [whole, snippet] = [String(row["text"]), String(row["snippet"])];
-      return { path: String(row["path"]), line: lineOf(whole, snippet), snippet: shortened(snippet) };
+    const hits = this.#find.all(match, limit).map((found) => {
+      const row = this.#get.get(Number(found["rowid"]));
+      return { path: String(row?.["path"]), ...snippetOf(String(row?.["text"]), text) };
     });
     return { hits, skipped };
   }
@@ -100,17 +103,4 @@ export class NoteIndex {
     this.#remove.run(known.row);
     this.#known.delete(path);
   }
-}
-
-/** From 1: where the snippet stands, which is a piece of the text. */
-function lineOf(text: string, snippet: string): number {
-  const piece = snippet.replace(/^…/, "").replace(/…$/, "");
-  const at = Math.max(0, text.indexOf(piece));
-  return text.slice(0, at).split("\n").length;
-}
-
-function shortened(snippet: string): string {
-  return snippet.length <= SNIPPET_CHARS_MAX
-    ? snippet
-    : `${snippet.slice(0, SNIPPET_CHARS_MAX).toWellFormed()}…`;
 }

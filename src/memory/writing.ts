@@ -124,7 +124,8 @@ async function put(
 /** N3. Whether this very write was made before a crash. */
 function hasHappened(now: Note | null, writing: Writing, receipt: Receipt | null): boolean {
   if (receipt === null || now === null || now.version === receipt.before) return false;
-  if (versionOf(now.bytes.subarray(0, receipt.bytes)) === receipt.after) return true; // Others have only appended.
+  const begins = receipt.bytes > 0 && versionOf(now.bytes.subarray(0, receipt.bytes)) === receipt.after;
+  if (begins) return true; // Others have only appended.
   return writing.mode === "append" && hasLines(now.bytes, linesFor(writing.text));
 }
 

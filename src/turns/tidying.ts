@@ -38,6 +38,8 @@ const REFUSED_SHARE = 0.7;
 /** The tool without which nothing can be written down. */
 const MEMORY_TOOL = "memory_write";
 
+type Given = Pick<Compacting, "occasion"> & Partial<Pick<Compacting, "focus" | "order">>;
+
 export class Tidying {
   readonly #parts: TurnParts;
   readonly #place: Place;
@@ -51,6 +53,8 @@ export class Tidying {
   readonly #fulfilments: (readonly [id: string, said: Answered])[] = []; // of wishes, not told yet
   /** The wish that is being fulfilled. */
   obeying: Mail | null = null;
+  /** In words, for people; null: nothing. */
+  doing: string | null = null;
 
   constructor(parts: TurnParts, place: Place, standing: Standing, question: () => Question) {
     this.#parts = parts;
@@ -83,7 +87,7 @@ export class Tidying {
     if (worthCutting(measured, isShared(held.key)) === null) return false;
     if (await this.#flushes(measured)) return true;
     this.#compactedAt = step;
-    await compact(this.#parts, this.#place, this.#compacting(measured, { occasion: "size" }));
+    await this.#compact(measured, { occasion: "size" });
     return false;
   }
 
@@ -99,7 +103,7 @@ export class Tidying {
       "a context was refused",
     );
     const measured = await this.#measured();
-    await compact(this.#parts, this.#place, this.#compacting(measured, { occasion: "overflow" }));
+    await this.#compact(measured, { occasion: "overflow" });
     return true;
   }
 
@@ -135,11 +139,11 @@ export class Tidying {
     try {
       if (wishOf(order) === "handoff") {
         const compacting = this.#compacting(measured, { occasion: "asked", order });
-        return { outcome: "done", reason: null, text: await handOff(this.#parts, this.#place, compacting) };
+        const path = await this.#while("hands over", () => handOff(this.#parts, this.#place, compacting));
+        return { outcome: "done", reason: null, text: path };
       }
       const { focus } = wishedIn(order, "compact");
-      const compacting = this.#compacting(measured, { occasion: "asked", order, focus });
-      if (await compact(this.#parts, this.#place, compacting)) {
+      if (await this.#compact(measured, { occasion: "asked", order, focus })) {
         const after = await this.#measured();
         const tokens = [measured.reading.tokens, after.reading.tokens];
         return { outcome: "done", reason: null, text: JSON.stringify(tokens) };
@@ -156,18 +160,32 @@ export class Tidying {
   /** Asks the agent to write down what is to last. False: it may not, cannot, or was asked since the last compaction. */
   async #flushes(measured: Measured): Promise<boolean> {
     const { held, agent } = this.#place;
-    const may = agent.context.flush && held.row.parent === null && !hasFlushed(measured.entries);
-    if (!may || measured.reading.tokens > measured.room.most) return false;
+    const { parent, state } = held.row;
+    // A turn that rests asks nobody.
+    const may = agent.context.flush && parent === null && state.kind !== "waiting";
+    if (!may || hasFlushed(measured.entries) || measured.reading.tokens > measured.room.most) return false;
     if (worthCutting(measured, isShared(held.key)) === null) return false;
     if (!(await this.#standing.tools).some(({ name }) => name === MEMORY_TOOL)) return false;
     await held.commit({ entries: [flushNote()] });
     return true;
   }
 
-  #compacting(
-    measured: Measured,
-    given: Pick<Compacting, "occasion"> & Partial<Pick<Compacting, "focus" | "order">>,
-  ): Compacting {
+  /** False: there was nothing to gain. */
+  #compact(measured: Measured, given: Given): Promise<boolean> {
+    const compacting = this.#compacting(measured, given);
+    return this.#while("summarises what was said", () => compact(this.#parts, this.#place, compacting));
+  }
+
+  async #while<Value>(words: string, work: () => Promise<Value>): Promise<Value> {
+    this.doing = words;
+    try {
+      return await work();
+    } finally {
+      this.doing = null;
+    }
+  }
+
+  #compacting(measured: Measured, given: Given): Compacting {
     const voices = this.#summarisers();
     const question = this.#question();
     return { focus: null, order: null, ...given, measured, voices, question, attempts: this.#attempts };

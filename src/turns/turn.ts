@@ -19,13 +19,12 @@ import { Fault } from "../base/fault.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { Agent } from "../config/config.ts";
 import { isFlushing } from "../context/flush.ts";
-import { isUrgent } from "../mail/batch.ts";
-import type { Class, Mail } from "../mail/letter.ts";
+import type { Mail } from "../mail/letter.ts";
 import type { Mailbox } from "../mail/mailbox.ts";
 import type { Answer } from "../models/model.ts";
 import type { Held } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
-import type { RunState } from "../sessions/session.ts";
+import type { RunState, Usage } from "../sessions/session.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
 import { Askers, startedNote } from "./askers.ts";
 import { isReady } from "./before.ts";
@@ -33,13 +32,14 @@ import { Doing } from "./doing.ts";
 import { endTurn, failureWords, leftOpen, reasonOf, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
 import type { Place, TurnParts } from "./parts.ts";
-import { resultTold, stepTold, wordsOf } from "./replies.ts";
+import { stepTold, wordsOf } from "./replies.ts";
 import { reserved } from "./reserving.ts";
 import { givenUp, isSuspect, resumedNote } from "./resuming.ts";
 import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.ts";
 import { Standing } from "./standing.ts";
 import { isRest, obeyed, Stopped, Stops, type Stop } from "./stop.ts";
 import { Tidying } from "./tidying.ts";
+import { callPartsOf } from "./calling.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { tellEnd } from "./traced.ts";
 import { askModel, type Asked } from "./voices.ts";
@@ -50,6 +50,8 @@ type Reply = Extract<Answer, { kind: "reply" }>;
 type Failed = Extract<Answer, { kind: "failed" }>;
 
 export class Turn {
+  /** Who has written into it. */
+  readonly askers: Askers;
   readonly #parts: TurnParts;
   readonly #place: Place;
   readonly #held: Held;
@@ -59,7 +61,6 @@ export class Turn {
   readonly #fromMs: number;
   readonly #standing: Standing;
   readonly #id: string;
-  readonly #askers: Askers;
   readonly #tidying: Tidying;
   #steps: number;
   #isResumed = false;
@@ -84,7 +85,7 @@ export class Turn {
     this.#left = open?.unsettled ?? null;
     const doors = { policy: parts.session.sendPolicy, channels: parts.channels };
     const asking = { world: parts.world, doors, putBlob: this.#putBlob };
-    this.#askers = new Askers(asking, place, this.#id, open);
+    this.askers = new Askers(asking, place, this.#id, open);
     this.#tidying = new Tidying(parts, place, this.#standing, () => this.#question());
   }
 
@@ -98,24 +99,10 @@ export class Turn {
     this.#stops.leave();
   }
 
-  /** There is something to be delivered. */
-  get hasSent(): boolean {
-    return this.#askers.replies.hasSent;
-  }
-
-  /** That of the most urgent who wrote into it. */
-  get class(): Class {
-    return this.#askers.class;
-  }
-
   /** In words, for people. */
   get doing(): string {
-    return this.#isResumed ? `${this.#now.words}, resumed after a restart` : this.#now.words;
-  }
-
-  /** It has taken this letter, or is about to. */
-  has(mailId: string): boolean {
-    return this.#askers.has(mailId);
+    const words = this.#tidying.doing ?? this.#now.words;
+    return this.#isResumed ? `${words}, resumed after a restart` : words;
   }
 
   /** From letters to the end. */
@@ -188,8 +175,8 @@ export class Turn {
   async #step(): Promise<boolean> {
     await this.#safePoint();
     if (await this.#tidying.obey()) return false;
-    if (this.#askers.letters.length > 0) this.#tidying.tell(); // Else when the turn has ended, so that it is idle then.
-    const before = { askers: this.#askers, state: this.#running(), signal: this.#stops.either };
+    if (this.askers.letters.length > 0) this.#tidying.tell(); // Else when the turn has ended, so that it is idle then.
+    const before = { askers: this.askers, state: this.#running(), signal: this.#stops.either };
     if (!(await isReady(this.#parts, this.#place, before))) return false;
     if (await this.#isOver()) return true;
     if (await this.#tidying.makeRoom()) return false;
@@ -207,24 +194,32 @@ export class Turn {
 
   /** Nobody has written into it: it began to tidy, and that is done. */
   async #isOver(): Promise<boolean> {
-    if (this.#askers.letters.length > 0 || isFlushing(await this.#held.entries())) return false;
+    if (this.askers.letters.length > 0 || (await this.#isFlush())) return false;
     await this.#end({ outcome: "done", reason: null, entries: [], charge: {}, words: [] });
     return true;
   }
 
-  /** No model answers: that ends the turn. */
-  async #fallSilent(answer: Failed, how: Omit<Asked, "answer">): Promise<true> {
+  /** No model answers: that ends the turn, unless it was asked for nobody. */
+  async #fallSilent(answer: Failed, how: Omit<Asked, "answer">): Promise<boolean> {
     const { voice, modelMs, passedOver } = how;
     const { message: reason, why } = answer;
     const said = { content: [], stopReason: "error", errorMessage: reason, passedOver };
-    await this.#end({
-      outcome: why === "overflow" ? "overflow" : "failed",
-      reason,
-      entries: await this.#spoken(voice, said),
-      charge: { modelMs },
-      words: failureWords(reason),
-    });
+    const entries = await this.#spoken(voice, said);
+    const charge = { modelMs };
+    if (await this.#isFlush()) return await this.#flushed(entries, charge);
+    const outcome = why === "overflow" ? "overflow" : "failed";
+    await this.#end({ outcome, reason, entries, charge, words: failureWords(reason) });
     return true;
+  }
+
+  /** The agent writes down what is to last: nobody is answered by that, and afterwards the turn goes on. */
+  async #isFlush(): Promise<boolean> {
+    return isFlushing(await this.#held.entries());
+  }
+
+  async #flushed(entries: readonly Body[], charge: Partial<Usage>): Promise<false> {
+    await this.#held.commit({ entries, charge, state: this.#running() });
+    return false;
   }
 
   /** Between steps, never inside one, a turn sees what others want of it. */
@@ -240,7 +235,7 @@ export class Turn {
 
   /** U1. */
   async #take(letters: readonly Mail[], notes: readonly Body[]): Promise<void> {
-    await this.#askers.take(letters, notes, this.#running());
+    await this.askers.take(letters, notes, this.#running());
   }
 
   async #ask(): Promise<Asked> {
@@ -258,7 +253,7 @@ export class Turn {
       held: this.#held,
       turn: this.#id,
       step: this.#steps + 1,
-      class: () => this.#askers.urgency,
+      class: () => this.askers.urgency,
       signal: this.#stops.either,
       span: this.#place.span,
     };
@@ -273,15 +268,12 @@ export class Turn {
     const charge = { ...tokens, cost: cost?.total ?? 0, steps: 1, modelMs };
     this.#steps += 1;
     const calls = content.filter((block) => block.type === "toolCall");
-    if (calls.length === 0 && isFlushing(await this.#held.entries())) {
-      await this.#held.commit({ entries, charge, state: this.#running() }); // It was silent, and now comes the work.
-      return false;
-    }
+    if (calls.length === 0 && (await this.#isFlush())) return await this.#flushed(entries, charge);
     if (calls.length === 0) {
       await this.#end({ outcome: "done", reason: null, entries, charge, words: wordsOf(content) });
       return true;
     }
-    const told = this.#askers.replies.meanwhile(
+    const told = this.askers.replies.meanwhile(
       `step-${this.#steps}`,
       stepTold(this.#inForce().verbose, content),
     );
@@ -299,26 +291,10 @@ export class Turn {
     return spoken(this.#held, voice, { usage: NO_TOKENS_TOLD, timestamp, ...said }, this.#putBlob);
   }
 
-  async #callParts(seq: number): Promise<CallParts> {
-    return {
-      world: this.#parts.world,
-      held: this.#held,
-      span: this.#place.span,
-      agent: this.#agent,
-      class: () => this.#askers.urgency,
-      processSlots: this.#parts.processSlots,
-      tools: await this.#standing.tools, // They are there: a model was shown them, or they were waited for.
-      putBlob: this.#putBlob,
-      clean: this.#parts.clean,
-      stop: this.#stops.now,
-      leaving: this.#stops.leaving,
-      isSteered: () => this.#mailbox.known.some((mail) => isUrgent(mail, this.#inForce().queueMode)),
-      told: (result) =>
-        this.#askers.replies.meanwhile(
-          `result-${seq}-${result.toolCallId}`,
-          resultTold(this.#inForce().verbose, result),
-        ),
-    };
+  #callParts(seq: number): Promise<CallParts> {
+    const { now: stop, leaving } = this.#stops;
+    const turning = { standing: this.#standing, askers: this.askers, seq, stop, leaving };
+    return callPartsOf(this.#parts, this.#place, turning);
   }
 
   /** U4. */
@@ -352,7 +328,7 @@ export class Turn {
       {
         turn: this.#id,
         steps: this.#steps,
-        askers: this.#askers,
+        askers: this.askers,
         frame: this.#standing.framed,
         obeying: this.#tidying.obeying,
         takeRest: async () => await this.#take(await this.#mailbox.refreshed(), []),

@@ -88,7 +88,7 @@ export class SessionWorker implements Worker {
 
   /** Null: no turn runs. */
   get class(): Class | null {
-    return this.#turn?.class ?? null;
+    return this.#turn?.askers.class ?? null;
   }
 
   /** What is shown to a model, as far as it is in memory; null: its entries are not. */
@@ -125,7 +125,7 @@ export class SessionWorker implements Worker {
 
   /** Its turn has this letter. */
   has(mailId: string): boolean {
-    return this.#turn?.has(mailId) === true;
+    return this.#turn?.askers.has(mailId) === true;
   }
 
   isUrgent(mail: Mail): boolean {
@@ -183,13 +183,13 @@ export class SessionWorker implements Worker {
   }
 
   arrive(mail: Mail): void {
-    if (this.#turn?.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
+    if (this.#turn?.askers.has(mail.id)) return; // The store showed it before we were told: it cannot interrupt its own turn.
     const usual = this.#usualMode();
     this.#mailbox.arrive(mail, isUrgent(mail, usual) || isReport(mail) || isOrder(mail));
     this.#parts.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
     this.#nudge?.();
     for (const ear of [...this.#ears]) ear({ mail, isUrgent: isUrgent(mail, usual) });
-    if (isDeadline(mail) && this.#turn?.has(taskOf(mail))) this.#turn.abort(obeyed(mail));
+    if (isDeadline(mail) && this.#turn?.askers.has(taskOf(mail))) this.#turn.abort(obeyed(mail));
     else if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
   }
 
@@ -277,7 +277,7 @@ export class SessionWorker implements Worker {
       await span.over(endOf, () => begin(turn));
     } finally {
       this.#turn = null;
-      if (turn.hasSent) this.#outbox.kick();
+      if (turn.askers.replies.hasSent) this.#outbox.kick();
     }
   }
 

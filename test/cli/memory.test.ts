@@ -33,7 +33,7 @@ test("notes are written, listed, read, found, replaced and deleted from a shell 
 
   await daemon.call("ask", { sessionKey: "agent:main:main", message: "coffee?" });
   const found = await run("search", "coffee");
-  assert.match(found.out, /^memory\/people\/ann\.md:1 {2}.*coffee.*\nagent:main:main #\d+ {2}.*coffee/);
+  assert.match(found.out, /^memory\/people\/ann\.md:2 {2}.*coffee.*\nagent:main:main #\d+ {2}.*coffee/);
   assert.doesNotMatch((await run("search", "coffee", "--in", "notes")).out, /agent:main/);
   const nothing = await run("search", "unheardof");
   assert.deepEqual([nothing.exit, nothing.err], [1, "nothing found\n"]);

@@ -61,7 +61,7 @@ test("what one session writes down, all others of its agent list, read, find and
   const read = await made<Output<"readMemory">>(stage, other, "read", { path });
   assert.deepEqual([read.text, read.version, read.next], ["- Ann likes tea\n", version, null]);
   const found = await made<Found>(stage, other, "search", { text: "tea", in: "notes" });
-  assert.deepEqual(found.notes, [{ path, line: 1, snippet: "- Ann likes tea\n" }]);
+  assert.deepEqual(found.notes, [{ path, line: 1, snippet: "- Ann likes tea" }]);
   assert.deepEqual([found.transcripts, found.behind], [[], 0]);
   assert.match((await stage.sessions.ask(other, "!system")).text, /# MEMORY\.md\n\nAnn is the boss\./);
   assert.deepEqual((await made<Output<"memory">>(stage, CODER, "list")).notes, []);
