@@ -48,8 +48,8 @@ function endOf(entries: readonly Entry[], from: number): number | null {
     const entry = entries[at];
     if (entry?.type === "message" && entry.message.role === "assistant" && !hasCalls(entry.message.content))
       return at;
-    // The turn ended over it, or it was cut off: then what follows is no part of it.
-    if (entry?.type === "compaction" || isTurnEnd(entry)) return at - 1;
+    // The turn ended over it, it was cut off, or somebody went back into it: then what follows is no part of it.
+    if (entry?.type === "compaction" || isTurnNote(entry)) return at - 1;
   }
   return null;
 }
@@ -62,8 +62,8 @@ function isOfFlush(entry: Entry): boolean {
   return entry.type === "message" && entry.message.role !== "user";
 }
 
-function isTurnEnd(entry: Entry | undefined): boolean {
-  return entry?.type === "custom" && entry.customType === "sessiond/turn-ended";
+function isTurnNote(entry: Entry | undefined): boolean {
+  return entry?.type === "custom" && /^sessiond\/turn-(?:started|ended)$/.test(entry.customType);
 }
 
 /** A file may hold anything in place of a message's content. */

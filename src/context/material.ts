@@ -56,12 +56,26 @@ export function materialOf(entries: readonly Entry[], cut: Cut, { pins, shared }
     before: before === null || before.trim() === "" ? null : before,
     beforeBytesMax: null,
     pieces: gone.flatMap((entry) => pieceOf(entry, shared) ?? []),
-    pinned: pinnedIn(gone, { entries, cut, older, pins, shared }),
-    asked: askedIn(entries, cut, extent, shared),
+    ...verbatimsOf(entries, cut, { pins, shared }),
     wanted: wantedOf(gone, before),
     bytesMax: SUMMARY_BYTES_USUAL,
     first: first === undefined ? null : verbatim(first, shared),
     last: last === undefined ? null : verbatim(last, shared),
+  };
+}
+
+/** What of the part that is cut off stays word for word. */
+export function verbatimsOf(
+  entries: readonly Entry[],
+  cut: Cut,
+  { pins, shared }: Shown,
+): Pick<Material, "pinned" | "asked"> {
+  const extent = extentOf(entries);
+  const { from, older } = extent;
+  const gone = entries.slice(from, cut.at).filter(({ type }) => type !== "compaction");
+  return {
+    pinned: pinnedIn(gone, { entries, cut, older, pins, shared }),
+    asked: askedIn(entries, cut, extent, shared),
   };
 }
 

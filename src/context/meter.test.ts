@@ -16,7 +16,7 @@ import type { Block, Body, Entry } from "../transcript/entry.ts";
 import { FileSource } from "../transcript/lines.ts";
 import { readForward } from "../transcript/read.ts";
 import { assemble } from "./assemble.ts";
-import { bytesOf, meter, type Frame } from "./meter.ts";
+import { bytesOf, cutNote, meter, type Frame } from "./meter.ts";
 import { prunePlan } from "./prune.ts";
 
 const FRAME: Frame = { system: 2_000, tools: 1_000 };
@@ -134,6 +134,16 @@ test("M3: after a compaction the rest is estimated as the model counts, until it
   isNear(meter(later, FRAME, SPEAKER, false).tokens, counted(later, 0.2));
   const window = later.slice(20);
   assert.deepEqual(meter(window, FRAME, SPEAKER, false), meter(later, FRAME, SPEAKER, false), "M1");
+});
+
+test("M4: an answer to messages that were cut says how the model counts, and not that this is all", () => {
+  const entries = conversation(5, 0.25);
+  const bodies = [asked("x".repeat(150_000)), cutNote(20_000), answered([text("ok")], 23_000 / 4)];
+  const cut = [...entries, ...entriesOf(bodies, entries.length)];
+  for (const all of [cut, conversation(5, 0.25, cut.slice(0, -3))]) {
+    isNear(meter(all, FRAME, SPEAKER, false).tokensPerByte, 0.25);
+    isNear(meter(all, FRAME, SPEAKER, false).tokens, counted(all, 0.25));
+  }
 });
 
 const junk = fc.constantFrom<unknown[]>(

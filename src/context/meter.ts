@@ -11,8 +11,9 @@
 //   M2. Only what the model in force has reported is believed, and only where it can be true of these bytes: files may say anything.
 //   M3. After a compaction no older report says how large the prompt is: the compaction does. How many bytes a token is, they
 //       still say.
+//   M4. What a model was shown cut to fit says how many bytes a token is, and not how large the whole is.
 
-import type { Entry, Message } from "../transcript/entry.ts";
+import type { Body, Entry, Message } from "../transcript/entry.ts";
 import { assemble, isSummary, wholeOf } from "./assemble.ts";
 import { detailsOf } from "./compaction.ts";
 import { isPruned, isPruningNote, markerOf, pruningIn, type Pruning } from "./prune.ts";
@@ -76,6 +77,20 @@ export function meter(entries: readonly Entry[], frame: Frame, speaker: Speaker,
   return { tokens, parts: divided(tokens, weights), tokensPerByte };
 }
 
+const CUT = "sessiond/cut";
+
+/** Stands before an answer to messages that were cut to this many bytes (M4). */
+export function cutNote(bytes: number): Body {
+  return { type: "custom", customType: CUT, data: { bytes } };
+}
+
+/** Null: it is no such note. */
+function cutIn(entry: Entry): number | null {
+  if (entry.type !== "custom" || entry.customType !== CUT) return null;
+  const { bytes } = (entry.data ?? {}) as { readonly bytes?: unknown };
+  return typeof bytes === "number" && bytes > 0 ? bytes : null;
+}
+
 /** A number of tokens that the model reported of a prompt, and the bytes of that prompt as we weigh them. */
 interface Report {
   readonly tokens: number;
@@ -105,6 +120,7 @@ class Walk {
     const [first] = this.#window;
     const compactedAt = first?.type === "compaction" ? first.seq : 0;
     let older: Report | null = null; // the report before, if nothing was taken out since
+    let cutTo: number | null = null; // of the prompt that comes next
     let isAfter = compactedAt === 0; // what the compaction kept stood in another prompt
     for (const [at, entry] of this.#window.entries()) {
       if (!isAfter && entry.seq > compactedAt) {
@@ -115,12 +131,15 @@ class Walk {
         older = null;
         this.#prune(at + 1);
       }
-      const report = this.#reportIn(entry, speaker, isAfter);
+      cutTo = cutIn(entry) ?? cutTo;
+      const shown = cutTo === null ? this.bytes : Math.min(this.bytes, this.#frameBytes + cutTo);
+      const report = this.#reportIn(entry, { speaker, shown, isWhole: isAfter });
       if (report !== null) {
-        if (older !== null) this.#compare(older, report);
-        older = report;
+        if (older !== null && cutTo === null) this.#compare(older, report);
+        older = cutTo === null ? report : null;
         if (isAfter) this.report = report;
       }
+      if (isAnswer(entry)) cutTo = null;
       this.bytes += this.#bytesIn(entry);
     }
     if (!isAfter) this.report = this.#compacted(speaker);
@@ -158,13 +177,16 @@ class Walk {
   }
 
   /** M2. `isWhole`: the walk knows all of the prompt that the answer was given to. */
-  #reportIn(entry: Entry, speaker: Speaker, isWhole: boolean): Report | null {
-    const message = entry.type === "message" ? entry.message : null;
+  #reportIn(
+    entry: Entry,
+    { speaker, shown, isWhole }: { speaker: Speaker; shown: number; isWhole: boolean },
+  ): Report | null {
+    const message = isAnswer(entry) ? entry.message : null;
     if (message?.role !== "assistant") return null;
     if (message.provider !== speaker.provider || message.model !== speaker.name) return null;
     const tokens = reported(message.usage);
-    if (tokens === null || (isWhole && !isLikely(tokens, this.bytes, this.#frameBytes))) return null;
-    return { tokens, bytes: this.bytes };
+    if (tokens === null || (isWhole && !isLikely(tokens, shown, this.#frameBytes))) return null;
+    return { tokens, bytes: shown };
   }
 
   #compare(older: Report, newer: Report): void {
@@ -179,6 +201,10 @@ class Walk {
     const { tokens, bytes } = this.#seen;
     this.tokensPerByte = (tokens + assumed * ASSUMED_BYTES) / (bytes + ASSUMED_BYTES);
   }
+}
+
+function isAnswer(entry: Entry): entry is Extract<Entry, { type: "message" }> {
+  return entry.type === "message" && entry.message?.role === "assistant";
 }
 
 /** `framed`: so many of the bytes may not have been counted. */

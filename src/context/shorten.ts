@@ -48,7 +48,8 @@ export function shortened(
   )
     return message;
   // An answer of thoughts alone would be an empty one.
-  if (content.length === 0) content.push({ type: "text", text: markOf(contentBytes(message.content), named) });
+  if (content.length === 0)
+    content.push({ type: "text", text: markOf(contentBytes(message.content), named) });
   return { ...message, content } as Message;
 }
 
@@ -100,6 +101,9 @@ function characterStart(bytes: Buffer, at: number): number {
 }
 
 function markOf(bytes: number, named: string | null): string {
-  const where = named === null || /[^\x20-\x7e]/.test(named) || named.length > ID_CHARS_MAX ? "" : `; entry ${named} has them`;
+  const where =
+    named === null || /[^\x20-\x7e]/.test(named) || named.length > ID_CHARS_MAX
+      ? ""
+      : `; entry ${named} has them`;
   return `[… ${bytes} bytes left out to fit the model's window${where} …]`;
 }

@@ -262,21 +262,10 @@ function head(text: string, from: number, charsMax: number): string {
   return text.slice(from, splits ? end - 1 : end);
 }
 
-function charsShown({ system, tools, messages }: Request): number {
+function charsShown({ system, messages }: Request): number {
   let chars = system.length;
-  for (const { name, description, input } of tools)
-    chars += name.length + description.length + charsOf(input);
   for (const { content } of messages)
     chars += typeof content === "string" ? content.length : charsIn(content);
-  return chars;
-}
-
-/** The same forms come with every request. */
-const formChars = new WeakMap<object, number>();
-
-function charsOf(form: Request["tools"][number]["input"]): number {
-  let chars = formChars.get(form);
-  if (chars === undefined) formChars.set(form, (chars = JSON.stringify(form).length));
   return chars;
 }
 

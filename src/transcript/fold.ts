@@ -65,10 +65,19 @@ export function tokensOf(body: Body): TokenUsage {
   };
 }
 
-/** Of an answer, or of the summary that a compaction has; null: nothing was paid, or nobody says how much. */
+/** The note of a summary that went to another session. */
+export const HANDOFF = "sessiond/handoff";
+
+/** What an entry keeps of a summary's cost. */
+export interface Paid {
+  readonly usage: MessageUsage;
+}
+
+/** Of an answer, or of a summary; null: nothing was paid, or nobody says how much. */
 function usageIn(body: Body): Partial<MessageUsage> | null {
-  if (body.type === "compaction")
-    return (body.details as { readonly usage?: Partial<MessageUsage> } | null | undefined)?.usage ?? null;
+  if (body.type === "compaction") return (body.details as Partial<Paid> | null | undefined)?.usage ?? null;
+  if (body.type === "custom" && body.customType === HANDOFF)
+    return (body.data as Partial<Paid> | null | undefined)?.usage ?? null;
   if (body.type !== "message" || body.message.role !== "assistant") return null;
   return body.message.usage ?? null;
 }

@@ -7,7 +7,7 @@
 import type { CompactionDetails, Occasion } from "../context/compaction.ts";
 import { cutOf, type Cut } from "../context/cut.ts";
 import { withoutFlushes } from "../context/flush.ts";
-import { materialOf, type Material } from "../context/material.ts";
+import { materialOf, verbatimsOf, type Material, type Shown } from "../context/material.ts";
 import { bytesOf, type Reading } from "../context/meter.ts";
 import type { Room } from "../context/room.ts";
 import { summaryText } from "../context/summary.ts";
@@ -24,6 +24,9 @@ import { summarised, type Attempts, type Summarised } from "./summarising.ts";
 import { restsOn, tasksIn } from "./tasks.ts";
 import type { Voices } from "./voices.ts";
 import { openTurn } from "./where.ts";
+
+/** Of what a cut saves: the sections of its summary have no more, unless that is very little. */
+const SECTIONS_SHARE = 3 / 4;
 
 /** How large the context is, and how large it may be. */
 export interface Measured {
@@ -43,14 +46,37 @@ export interface Compacting {
   readonly attempts: Attempts;
 }
 
+/** A cut, and the bytes that are saved by it beside those of the sections that are to be written. */
+export interface WorthCut extends Cut {
+  readonly savedBytes: number;
+}
+
 /** Where the context would be cut, without flushes that are over. Null: it would not be worth a summary. */
-export function worthCutting({ entries: all, reading, room }: Measured, shared: boolean): Cut | null {
-  const entries = withoutFlushes(all); // An exchange that is not shown is no place to cut at.
-  const keepBytes = room.keep / reading.tokensPerByte;
-  const cut = cutOf(entries, keepBytes);
+export function worthCutting(measured: Measured, shown: Showing): WorthCut | null {
+  const { reading, room } = measured;
+  const entries = withoutFlushes(measured.entries); // An exchange that is not shown is no place to cut at.
+  const cut = cutOf(entries, room.keep / reading.tokensPerByte);
   if (cut === null) return null;
-  const bytes = shownBytes(entries, shared) - shownBytes(entries.slice(cut.at), shared);
-  return bytes < COMPACTED_BYTES_MIN ? null : cut;
+  const kept = entries.slice(cut.at).filter(({ type }) => type !== "compaction"); // An older one goes too.
+  const again = Buffer.byteLength(
+    summaryText({
+      sections: "",
+      ...verbatimsOf(entries, cut, shown),
+      tasks: tasksIn(measured.entries, shown.copied),
+      pinnedBytesMax: pinnedBytes(measured),
+    }),
+  );
+  const savedBytes = shownBytes(entries, shown.shared) - shownBytes(kept, shown.shared) - again;
+  return savedBytes < COMPACTED_BYTES_MIN ? null : { ...cut, savedBytes };
+}
+
+/** Bytes that the sections of a summary may have: with them a context is still smaller than it was. */
+export function sectionsBytes(
+  { reading, room }: Pick<Measured, "reading" | "room">,
+  savedBytes: number,
+): number {
+  const most = Math.min(room.keep / 2 / reading.tokensPerByte, savedBytes * SECTIONS_SHARE);
+  return Math.max(SUMMARY_BYTES_MIN, most);
 }
 
 /** False: there was nothing to gain. */
@@ -58,10 +84,10 @@ export async function compact(parts: TurnParts, place: Place, compacting: Compac
   const { held } = place;
   const { measured, occasion, order } = compacting;
   const shared = isShared(held.key);
-  const cut = worthCutting(measured, shared);
+  const cut = worthCutting(measured, shownOf(place));
   if (cut === null) return false;
   const material = materialOf(withoutFlushes(measured.entries), cut, shownOf(place));
-  const summary = await summaryOf(parts, place, compacting, material);
+  const summary = await summaryOf(parts, place, { ...compacting, savedBytes: cut.savedBytes }, material);
   const made = { cut, material, summary, occasion, order: order?.id ?? null };
   const entry = compactionOf(measured, made, held.row.transcript, shared);
   await held.commit({ take: order ? [order.id] : [], entries: [entry], charge: chargeOf(summary) });
@@ -124,16 +150,17 @@ export async function summaryOf(
   parts: TurnParts,
   { held }: Pick<Place, "held">,
   {
-    measured: { reading, room },
+    measured,
     voices,
     question,
     focus,
     attempts,
-  }: Pick<Compacting, "measured" | "voices" | "question" | "focus" | "attempts">,
+    savedBytes,
+  }: Pick<Compacting, "measured" | "voices" | "question" | "focus" | "attempts"> &
+    Pick<WorthCut, "savedBytes">,
   material: Material,
 ): Promise<Summarised> {
-  const perByte = reading.tokensPerByte;
-  const cutBytes = material.pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  const { reading, room } = measured;
   const [{ model }] = voices;
   const settle = await reserved(parts.budgets, held, question.signal);
   try {
@@ -144,8 +171,8 @@ export async function summaryOf(
         voices,
         material,
         focus,
-        bytesMax: Math.max(SUMMARY_BYTES_MIN, Math.min(room.keep / 2 / perByte, cutBytes)),
-        roomBytes: Math.min(room.most, model.windowTokens / 2) / perByte,
+        bytesMax: sectionsBytes(measured, savedBytes),
+        roomBytes: Math.min(room.most, model.windowTokens / 2) / reading.tokensPerByte,
       },
       attempts,
     );
@@ -159,8 +186,12 @@ export function chargeOf({ usage, modelMs }: Summarised): Record<string, number>
   return { ...tokens, cost: cost?.total ?? 0, modelMs };
 }
 
-export function shownOf({ held }: Pick<Place, "held">): { pins: ReadonlySet<string>; shared: boolean } {
-  return { pins: new Set(held.row.settings.pins), shared: isShared(held.key) };
+/** What is to be known of a session to say what it is shown as. */
+export type Showing = Shown & Pick<Tail, "copied">;
+
+export function shownOf({ held }: Pick<Place, "held">): Showing {
+  const { settings, transcript } = held.row;
+  return { pins: new Set(settings.pins), shared: isShared(held.key), copied: transcript.copied };
 }
 
 /** A quarter of what a context may be: pins are for a few messages. */
@@ -168,6 +199,7 @@ export function pinnedBytes({ reading, room }: Pick<Measured, "reading" | "room"
   return Math.floor(room.compactAt / 4 / reading.tokensPerByte);
 }
 
-function shownBytes(entries: readonly Entry[], shared: boolean): number {
+/** What a request shows of these entries. */
+export function shownBytes(entries: readonly Entry[], shared: boolean): number {
   return assemble(entries, shared).reduce((sum, message) => sum + bytesOf(message), 0);
 }

@@ -69,10 +69,13 @@ async function committedEnd(
   let isRead = false; // the mailbox was read anew, so that what is not in it does not wait
   for (let stays = false; ;) {
     const isOver = (task: string): boolean => closing.askers.has(task) || (isRead && !mailbox.has(task));
-    const late = mailbox.known.filter((mail) => isAbort(mail) || (isDeadline(mail) && isOver(taskOf(mail))));
+    const late = mailbox.known.filter(
+      (mail) =>
+        mail.id === closing.obeying?.id || isAbort(mail) || (isDeadline(mail) && isOver(taskOf(mail))),
+    );
     const reports = await reportsOf(parts, place, closing, ending, said);
     const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
-    const take = [...late, ...(closing.obeying ? [closing.obeying] : [])].map(({ id }) => id);
+    const take = late.map(({ id }) => id);
     const left = tasksLeft(await held.entries(), held.row.transcript.copied);
     const writing = await writingOf(parts, place, closing, { ...ending, stays, left });
     const others = [...closing.askers.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];

@@ -6,8 +6,10 @@ import { materialOf } from "../context/material.ts";
 import { summaryText } from "../context/summary.ts";
 import type { Letter } from "../mail/letter.ts";
 import { wishedIn } from "../mail/wish.ts";
+import type { SessionKey } from "../routing/key.ts";
 import type { Change } from "../store/store.ts";
 import type { Body } from "../transcript/entry.ts";
+import { HANDOFF, type Paid } from "../transcript/fold.ts";
 import { chargeOf, pinnedBytes, shownOf, summaryOf, type Compacting } from "./compacting.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { tasksIn } from "./tasks.ts";
@@ -23,6 +25,12 @@ export type WriteFile = (
   },
 ) => Promise<void>;
 
+/** What the note says. */
+interface HandedOff extends Paid {
+  readonly path: string;
+  readonly key: SessionKey;
+}
+
 /** The path of the file, in the workspace. */
 export async function handOff(parts: TurnParts, place: Place, compacting: Compacting): Promise<string> {
   const { held, agent } = place;
@@ -31,7 +39,8 @@ export async function handOff(parts: TurnParts, place: Place, compacting: Compac
   const wished = wishedIn(order, "handoff");
   const { entries } = measured;
   const material = materialOf(entries, { at: entries.length, isInsideTurn: false }, shownOf(place));
-  const summary = await summaryOf(parts, place, { ...compacting, focus: wished.focus }, material);
+  const { focus } = wished;
+  const summary = await summaryOf(parts, place, { ...compacting, focus, savedBytes: Infinity }, material);
   const { pinned, asked } = material;
   const tasks = tasksIn(entries, held.row.transcript.copied);
   const { sections } = summary;
@@ -51,8 +60,9 @@ export async function handOff(parts: TurnParts, place: Place, compacting: Compac
     copy: null,
     ifExists: "refuse",
   };
-  const note: Body = { type: "custom", customType: "sessiond/handoff", data: { path, key } };
-  const letter = letterOf(`${order.id}:begin`, wordsFor(held.key, { path, text }, wished.message));
+  const data: HandedOff = { path, key, usage: summary.usage };
+  const note: Body = { type: "custom", customType: HANDOFF, data };
+  const letter = letterOf(`cause:begin:${transcript}`, wordsFor(held.key, { path, text }, wished.message));
   await held.commit({
     take: [order.id],
     entries: [note],

@@ -1,6 +1,6 @@
 import { assemble, withPictures } from "../context/assemble.ts";
 import { fitted } from "../context/fit.ts";
-import type { Frame } from "../context/meter.ts";
+import { bytesOf, type Frame } from "../context/meter.ts";
 import type { Request, Thinking } from "../models/model.ts";
 import { MARKER_NOTE } from "../routing/envelope.ts";
 import { describeKey, type SessionKey } from "../routing/key.ts";
@@ -18,18 +18,27 @@ export interface Asking {
   readonly signal: AbortSignal;
 }
 
+export interface Shown {
+  readonly request: Request;
+  /** Bytes of the messages, which were cut so that they fit; null: they are whole. */
+  readonly cutTo: number | null;
+}
+
 /** What the model is shown in one step: the session as it is now. */
 export async function requestOf(
   store: Pick<Store, "readBlob">,
   { held, persona, tools, thinking, roomBytes, signal }: Asking,
-): Promise<Request> {
-  const shown = fitted(assemble(await held.entries(), isShared(held.key)), roomBytes);
+): Promise<Shown> {
+  const pins = new Set(held.row.settings.pins);
+  const whole = assemble(await held.entries(), isShared(held.key));
+  const shown = fitted(whole, roomBytes, pins);
   const messages = await withPictures(shown, ({ sha256, bytes }) =>
     store.readBlob(sha256, { from: 0, bytes }),
   );
   const system = systemOf(persona, held);
   const cacheKey = held.row.transcript.id;
-  return { system, messages, tools: tools.map(formOf), thinking, cacheKey, signal };
+  const request = { system, messages, tools: tools.map(formOf), thinking, cacheKey, signal };
+  return { request, cutTo: shown === whole ? null : shown.reduce((sum, each) => sum + bytesOf(each), 0) };
 }
 
 /** Several people speak in it. */

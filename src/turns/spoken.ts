@@ -1,3 +1,4 @@
+import { cutNote } from "../context/meter.ts";
 import type { Model, Thinking } from "../models/model.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Block, Body, Message, MessageUsage } from "../transcript/entry.ts";
@@ -15,6 +16,7 @@ export interface Voice {
 export type Said = Pick<Assistant, "content" | "usage" | "stopReason" | "timestamp"> & {
   readonly errorMessage?: string;
   readonly passedOver?: readonly PassedOver[];
+  readonly cutTo?: number | null; // bytes of the messages that it was given to; null: they were whole
 };
 
 /** A model that should have spoken, and why it did not. */
@@ -36,7 +38,7 @@ export const NO_TOKENS_TOLD: MessageUsage = { input: 0, output: 0, cacheRead: 0,
 export async function spoken(
   held: Held,
   { model, thinking }: Voice,
-  { passedOver = [], ...said }: Said,
+  { passedOver = [], cutTo = null, ...said }: Said,
   putBlob: PutBlob,
 ): Promise<Body[]> {
   const { api, provider, name } = model;
@@ -46,6 +48,7 @@ export async function spoken(
     const data: Failover = { passedOver, spoke: model.id };
     notes.push({ type: "custom", customType: "sessiond/failover", data });
   }
+  if (cutTo !== null) notes.push(cutNote(cutTo));
   return [...notes, { type: "message", message: await spillMessage(message, putBlob) }];
 }
 

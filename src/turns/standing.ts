@@ -20,6 +20,7 @@ export class Standing {
   readonly #place: Place;
   readonly #signal: AbortSignal;
   #frame: Frame | null = null;
+  #cutTo: number | null = null;
 
   constructor(parts: TurnParts, place: Place, signal: AbortSignal) {
     this.#parts = parts;
@@ -41,6 +42,11 @@ export class Standing {
     return this.#frame;
   }
 
+  /** Bytes that the messages of the last request were cut to; null: they were whole. */
+  get cutTo(): number | null {
+    return this.#cutTo;
+  }
+
   /** How large what stands around the conversation is. */
   async frame(): Promise<Frame> {
     this.#frame ??= frameOf(await this.#about());
@@ -51,7 +57,11 @@ export class Standing {
   async request(roomBytes: number): Promise<() => Promise<Request>> {
     const [{ thinking }] = this.voices();
     const asking = { ...(await this.#about()), thinking, roomBytes, signal: this.#signal };
-    return () => requestOf(this.#parts.store, asking);
+    return async () => {
+      const { request, cutTo } = await requestOf(this.#parts.store, asking);
+      this.#cutTo = cutTo;
+      return request;
+    };
   }
 
   async #about(): Promise<Pick<Parameters<typeof requestOf>[1], "held" | "persona" | "tools">> {

@@ -14,6 +14,7 @@
 //   D3. A wish is taken in the commit that fulfils it, or that says why not.
 
 import { Fault } from "../base/fault.ts";
+import { FITTED_BYTES_MIN } from "../context/fit.ts";
 import { flushNote, hasFlushed, isFlushing } from "../context/flush.ts";
 import { meter, type Reading } from "../context/meter.ts";
 import { prunePlan } from "../context/prune.ts";
@@ -23,7 +24,7 @@ import type { Mail } from "../mail/letter.ts";
 import { wishedIn, wishOf } from "../mail/wish.ts";
 import type { Answered } from "./answers.ts";
 import type { Question } from "./ask.ts";
-import { compact, worthCutting, type Compacting, type Measured } from "./compacting.ts";
+import { compact, shownBytes, shownOf, worthCutting, type Compacting, type Measured } from "./compacting.ts";
 import { handOff } from "./handoff.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { isShared } from "./request.ts";
@@ -84,11 +85,10 @@ export class Tidying {
     }
     const { step } = this.#question();
     if (measured.reading.tokens < measured.room.compactAt || this.#compactedAt === step) return false;
-    if (worthCutting(measured, isShared(held.key)) === null) return false;
+    if (worthCutting(measured, shownOf(this.#place)) === null) return false;
     if (await this.#flushes(measured)) return true;
     this.#compactedAt = step;
-    await this.#compact(measured, { occasion: "size" });
-    return false;
+    return await this.#compact(measured, { occasion: "size" }); // Who wrote meanwhile is heard first.
   }
 
   /** A model refused the request for its size. False: nothing more can be done about it. */
@@ -96,36 +96,39 @@ export class Tidying {
     this.#refusals += 1;
     if (this.#refusals > OVERFLOWS_MAX) return false;
     const { reading, room } = await this.#measured();
-    const refused = Math.min(reading.tokens, room.window);
+    const refused = Math.min(reading.tokens, room.window, model.windowTokens); // It may be a fallback's, and smaller.
     this.#windowMax = Math.max(WINDOW_TOKENS_MIN, Math.floor(refused * REFUSED_SHARE));
     this.#parts.log.warn(
       { key: this.#place.held.key, model: model.id, tokens: refused },
       "a context was refused",
     );
     const measured = await this.#measured();
-    await this.#compact(measured, { occasion: "overflow" });
-    return true;
+    const isSmaller = await this.#compact(measured, { occasion: "overflow" });
+    const bytes = shownBytes(measured.entries, isShared(this.#place.held.key));
+    const isCut = bytes > Math.max(FITTED_BYTES_MIN, await this.roomBytes());
+    return isSmaller || isCut; // Else it would be asked the same again.
   }
 
   /** What people want. True: something is to be done before that. */
   async obey(): Promise<boolean> {
     for (;;) {
       const { held, mailbox } = this.#place;
-      if (isFlushing(await held.entries())) return false;
-      const waiting = await mailbox.waiting();
-      const order = waiting.find((mail) => wishOf(mail) === "compact" || wishOf(mail) === "handoff");
-      if (order === undefined) return false;
-      this.obeying = order;
+      const order = await this.blame();
+      if (order === null || isFlushing(await held.entries())) return false;
       const measured = asked(await this.#measured());
-      if (wishOf(order) === "compact" && (await this.#flushes(measured))) {
-        this.obeying = null; // It waits until that is done.
-        return true;
-      }
+      if (wishOf(order) === "compact" && (await this.#flushes(measured))) return true; // Who stops that stops the wish.
       const said = await this.#fulfilled(order, measured);
       mailbox.remove([order.id]);
       this.obeying = null;
       this.#fulfilments.push([order.id, { ...said, seq: held.row.transcript.lastSeq }]);
     }
+  }
+
+  /** What is wanted next, if anything. The turn that ends now ends over it. */
+  async blame(): Promise<Mail | null> {
+    const waiting = await this.#place.mailbox.waiting();
+    const order = waiting.find((mail) => wishOf(mail) === "compact" || wishOf(mail) === "handoff");
+    return (this.obeying = order ?? null);
   }
 
   /** To those who wait for what they wished. */
@@ -164,7 +167,7 @@ export class Tidying {
     // A turn that rests asks nobody.
     const may = agent.context.flush && parent === null && state.kind !== "waiting";
     if (!may || hasFlushed(measured.entries) || measured.reading.tokens > measured.room.most) return false;
-    if (worthCutting(measured, isShared(held.key)) === null) return false;
+    if (worthCutting(measured, shownOf(this.#place)) === null) return false;
     if (!(await this.#standing.tools).some(({ name }) => name === MEMORY_TOOL)) return false;
     await held.commit({ entries: [flushNote()] });
     return true;

@@ -130,7 +130,10 @@ export class Turn {
   async goOn(open: OpenTurn, why: "restarted" | "continued" | "reported"): Promise<void> {
     if (why === "reported") return await this.#toTheEnd();
     const reason = why === "restarted" ? givenUp(open) : null;
-    if (reason !== null) return await this.#fail("interrupted", reason);
+    if (reason !== null) {
+      await this.#tidying.blame(); // It may be what the process died of: a new turn would try it again, for ever.
+      return await this.#fail("interrupted", reason);
+    }
     this.#isResumed = why === "restarted";
     const isAlone = this.#isResumed && isSuspect(open);
     const write = (): Promise<void> =>
@@ -263,7 +266,8 @@ export class Turn {
   async #hear(reply: Reply, { voice, modelMs, passedOver }: Omit<Asked, "answer">): Promise<boolean> {
     const content = named(reply.content, this.#held.row.transcript.lastSeq);
     const { usage, stopReason } = reply;
-    const entries = await this.#spoken(voice, { content, usage, stopReason, passedOver });
+    const { cutTo } = this.#standing;
+    const entries = await this.#spoken(voice, { content, usage, stopReason, passedOver, cutTo });
     const { cost, ...tokens } = usage;
     const charge = { ...tokens, cost: cost?.total ?? 0, steps: 1, modelMs };
     this.#steps += 1;

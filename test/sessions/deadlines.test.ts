@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
-import { RealWorld, type Answer, type Model } from "../../src/index.ts";
+import type { Answer, Model } from "../../src/index.ts";
+import { Forward } from "../fixtures/forward.ts";
 import {
   childOf,
   doing,
@@ -23,34 +24,6 @@ const SECONDS = 10;
 const LATER_MS = 15_000;
 const TIME = { timeoutSeconds: SECONDS };
 const LATE = `ran out of time: the ${SECONDS} s that it was given are over`;
-
-/** The real world, but for a clock that can be put forward: whoever sleeps until then wakes. */
-class Forward extends RealWorld {
-  #aheadMs = 0;
-  readonly #sleepers = new Set<{ readonly dueMs: number; readonly wake: () => void }>();
-
-  override nowMs(): number {
-    return super.nowMs() + this.#aheadMs;
-  }
-
-  override async sleep(ms: number, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    const sleeper = { dueMs: this.nowMs() + ms, wake: (): void => woken.abort() };
-    this.#sleepers.add(sleeper);
-    try {
-      await super.sleep(ms, AbortSignal.any([signal, woken.signal]));
-    } catch (error) {
-      if (!woken.signal.aborted) throw error;
-    } finally {
-      this.#sleepers.delete(sleeper);
-    }
-  }
-
-  put(ms: number): void {
-    this.#aheadMs += ms;
-    for (const { dueMs, wake } of [...this.#sleepers]) if (dueMs <= this.nowMs()) wake();
-  }
-}
 
 /** Says the first half of an answer, and never the second. */
 class Halting implements Model {

@@ -1,6 +1,7 @@
 // A model with a small window, for tests of what happens around it: it keeps what it was shown by what it was asked for, and
 // counts as providers do.
 
+import { unlessAborted } from "../../src/base/waiting.ts";
 import type { Answer, ConfigInput, Entry, Model, Request } from "../../src/index.ts";
 import { sectionsSaid } from "../../src/models/rehearsal-summary.ts";
 import { textOf } from "../../src/transcript/entry.ts";
@@ -36,8 +37,7 @@ export class Mind implements Model {
     const input = tokensOf(request);
     if (input > this.windowTokens)
       return { kind: "failed", why: "overflow", message: "too long", retryAfterMs: null, throttled: false };
-    const said = await answer(request, asked.length);
-    request.signal.throwIfAborted();
+    const said = await unlessAborted(Promise.resolve(answer(request, asked.length)), request.signal);
     return said.kind === "failed" ? said : { ...said, usage: { ...said.usage, input } };
   }
 

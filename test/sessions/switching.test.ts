@@ -162,7 +162,8 @@ function assertShown(
 
 describe("a conversation that changes its model", () => {
   test("is shown whole to each of them, thoughts only to who had them, and every request is valid", async (t) => {
-    const agent: Agent = { model: REHEARSAL, thinking: "medium" };
+    const whole = { sizeTokens: 1_000_000 }; // The pictures alone are more than a context is left with by default.
+    const agent: Agent = { model: REHEARSAL, thinking: "medium", context: whole };
     const { stage, standin } = await opened(t, agent, { tools: [look, photograph] });
     const [anthropic, openai, google, compatible] = APIS.map(modelOf) as [string, string, string, string];
     const models = [

@@ -43,7 +43,12 @@ export class Writer implements Model {
   }
 
   async ask(request: Request): Promise<Answer> {
-    const { windowTokens, takes = windowTokens, step = () => saying("Noted."), summary = summing } = this.#writing;
+    const {
+      windowTokens,
+      takes = windowTokens,
+      step = () => saying("Noted."),
+      summary = summing,
+    } = this.#writing;
     const [asked, reply] = isSummary(request) ? [this.summaries, summary] : [this.steps, step];
     asked.push(request);
     const tokens = this.count(request);
@@ -66,7 +71,8 @@ export class Writer implements Model {
 
   check(): void {
     assert.deepEqual(this.#wrong, [], this.id);
-    if (this.#writing.takes === undefined) assert.deepEqual(this.refused, [], `${this.id} was shown too much`);
+    if (this.#writing.takes === undefined)
+      assert.deepEqual(this.refused, [], `${this.id} was shown too much`);
   }
 }
 

@@ -1,0 +1,286 @@
+// What a model is shown of any transcript, in any window, after all that is done to make it small.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as fc from "fast-check";
+import { assemble, sourceOf, withPictures } from "../../src/context/assemble.ts";
+import { isFlushing, withoutFlushes } from "../../src/context/flush.ts";
+import { fitted } from "../../src/context/fit.ts";
+import { materialOf, sized } from "../../src/context/material.ts";
+import { meter } from "../../src/context/meter.ts";
+import { prunePlan } from "../../src/context/prune.ts";
+import { roomOf } from "../../src/context/room.ts";
+import { mended, problemsIn, truncationOf } from "../../src/context/summary.ts";
+import { bytesOf } from "../../src/context/weight.ts";
+import type { Api } from "../../src/config/config.ts";
+import { SUMMARY_BYTES_MIN } from "../../src/limits.ts";
+import { convert } from "../../src/models/convert.ts";
+import type { Model } from "../../src/models/model.ts";
+import type { Held } from "../../src/sessions/held.ts";
+import { textOf, type Entry, type Message } from "../../src/transcript/entry.ts";
+import { contextStart } from "../../src/transcript/fold.ts";
+import { compactionOf, worthCutting, type Measured } from "../../src/turns/compacting.ts";
+import { wordsOf } from "../fixtures/conversation.ts";
+import { APIS, ask, asking, modelAt, NAMES, PIXEL } from "../providers/asking.ts";
+import { Standin } from "../providers/standin.ts";
+import { Kept, making, opening, type Making } from "./anything.ts";
+
+/** Shrinking would take minutes: a seed replays what failed. */
+const RUNS = 100;
+
+const FRAME = { system: 400, tools: 600 };
+const SPEAKER = { provider: "p", name: "m" };
+const POLICY = { sizeTokens: null, reserveTokens: null };
+const FACTS = { windowTokens: 1, outputTokens: null, images: true, prices: null };
+
+/** What a pinned message may weigh beside its text when it is cut: heading, mark, and the calls and results of its step. */
+const PINNED_AROUND_BYTES = 2_200;
+const PINNED_HEAD_BYTES = 280;
+
+let standin: Standin;
+const models = new Map<Api, Model>();
+before(async () => {
+  standin = await Standin.open();
+  for (const api of APIS) models.set(api, modelAt(standin, api));
+});
+after(() => standin.close());
+
+interface Case {
+  readonly makings: readonly Making[];
+  readonly window: number;
+  readonly pinned: readonly number[];
+  readonly summaries: readonly string[]; // what the summariser says, again and again; none: it fails
+  readonly shared: boolean;
+  readonly api: Api;
+}
+
+const cases: fc.Arbitrary<Case> = fc.record({
+  makings: fc.array(making, { maxLength: 60, size: "max" }),
+  window: fc.oneof(
+    fc.integer({ min: 4_000, max: 10_000 }),
+    fc.integer({ min: 4_000, max: 60_000 }),
+    fc.integer({ min: 4_000, max: 400_000 }),
+  ),
+  pinned: fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 6 }),
+  summaries: fc.array(fc.oneof(fc.constant(""), fc.string(), fc.string({ minLength: 5_000 })), {
+    maxLength: 2,
+  }),
+  shared: fc.boolean(),
+  api: fc.constantFrom(...APIS),
+});
+
+function weightOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + bytesOf(message), 0);
+}
+
+/** One session of a case, and what turns do to it. */
+class Tidied {
+  readonly kept: Kept;
+  readonly held: Held;
+  readonly pins: ReadonlySet<string>;
+  readonly #case: Case;
+  #summary = 0;
+
+  private constructor(kept: Kept, held: Held, of: Case) {
+    this.kept = kept;
+    this.held = held;
+    this.#case = of;
+    const { id } = held.row.transcript;
+    this.pins = new Set(of.pinned.map((seq) => `${id.slice(-8)}-${seq}`));
+  }
+
+  static async of(each: Case): Promise<Tidied> {
+    const kept = await Kept.of(each.makings);
+    return new Tidied(kept, await kept.held(), each);
+  }
+
+  async messages(): Promise<readonly Message[]> {
+    return assemble(await this.held.entries(), this.#case.shared);
+  }
+
+  async measured(): Promise<Measured> {
+    const entries = await this.held.entries();
+    const reading = meter(entries, FRAME, SPEAKER, this.#case.shared);
+    const { system, tools } = reading.parts;
+    return { entries, reading, room: roomOf(this.#case.window, POLICY, system + tools), model: "p/m" };
+  }
+
+  async roomBytes(): Promise<number> {
+    const { reading, room } = await this.measured();
+    return Math.floor(room.most / reading.tokensPerByte) - FRAME.system - FRAME.tools;
+  }
+
+  /** As before a step. */
+  async makeRoom(): Promise<void> {
+    const { reading, room, entries } = await this.measured();
+    if (reading.tokens < room.pruneAt || isFlushing(entries)) return;
+    const plan = prunePlan(entries, room, reading.tokensPerByte, this.pins);
+    if (plan !== null) await this.held.commit({ entries: [plan] });
+    const now = await this.measured();
+    if (now.reading.tokens >= now.room.compactAt) await this.compact(now);
+  }
+
+  /** False: there is nothing to gain. */
+  async compact(measured: Measured): Promise<boolean> {
+    const { shared } = this.#case;
+    const cut = worthCutting(measured, shared);
+    if (cut === null) return false;
+    const material = materialOf(withoutFlushes(measured.entries), cut, { pins: this.pins, shared });
+    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    const cutBytes = material.pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+    const keep = measured.room.keep / 2 / measured.reading.tokensPerByte;
+    const bytesMax = Math.max(SUMMARY_BYTES_MIN, Math.min(keep, cutBytes));
+    const material2 = sized(material, bytesMax);
+    const said = this.#said();
+    const whole = said === null ? null : mended(said, material2, bytesMax);
+    const isGood = whole !== null && problemsIn(whole, material2, bytesMax).length === 0;
+    const sections = isGood ? whole : truncationOf(material2, "it failed", bytesMax);
+    const summary = { sections, truncated: isGood ? null : "it failed", usage };
+    const made = { cut, material, summary, occasion: "size", order: null } as const;
+    await this.held.commit({ entries: [compactionOf(measured, made, this.held.row.transcript, shared)] });
+    return true;
+  }
+
+  #said(): string | null {
+    const { summaries } = this.#case;
+    const said = summaries[this.#summary % Math.max(1, summaries.length)] ?? null;
+    this.#summary += 1;
+    return said;
+  }
+}
+
+// ── Validity ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Every call paired, nobody speaks twice in a row, and it is somebody else's turn. */
+function assertSpoken(messages: readonly Message[], api: Api): void {
+  const target = { api, apiName: api, provider: api, model: NAMES[api], facts: FACTS };
+  const { prompt } = convert(asking(messages), target);
+  let waiting: readonly string[] = [];
+  let last = "system";
+  for (const message of prompt) {
+    if (message.role === "system") continue;
+    if (message.role === "tool")
+      assert.deepEqual(
+        message.content.map((part) => ("toolCallId" in part ? part.toolCallId : "")),
+        waiting,
+      );
+    else assert.deepEqual(waiting, [], "the results stand right after their calls");
+    waiting =
+      message.role === "assistant"
+        ? message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []))
+        : [];
+    assert.notEqual(message.role, last, `${api}: they speak in turns`);
+    if (last === "system") assert.equal(message.role, "user");
+    last = message.role;
+  }
+  assert.notEqual(last, "assistant");
+  assert.deepEqual(waiting, []);
+}
+
+const PICTURE = Buffer.from(PIXEL, "base64");
+
+async function assertTaken(messages: readonly Message[], api: Api): Promise<void> {
+  const shown = await withPictures(messages, () => Promise.resolve(PICTURE));
+  for (const each of APIS) assertSpoken(shown, each);
+  const model = models.get(api);
+  assert.ok(model);
+  const { answer } = await ask(model, shown);
+  assert.equal(standin.requests.pop()?.refused, null);
+  assert.equal(answer.kind, "reply", JSON.stringify(answer));
+}
+
+// ── What is in it ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** Without what a quotation adds, and without characters that a request cannot have. */
+function plain(words: string): string {
+  return words.toWellFormed().replaceAll(/[\s|]/gu, "");
+}
+
+/** The newest that a user said is there, and nothing but answers and results comes after it. */
+function assertEnds(whole: readonly Message[], shown: readonly Message[]): void {
+  const newest = whole.findLast(({ role }) => role === "user");
+  if (newest !== undefined) {
+    const head = plain(wordsOf(newest)).slice(0, 10);
+    assert.ok(
+      shown.some((message) => message.role === "user" && plain(wordsOf(message)).includes(head)),
+      `the newest question is there: ${head}`,
+    );
+  }
+  assert.equal(shown.at(-1)?.role, whole.at(-1)?.role, "it ends as the conversation does");
+  const [last, end] = [whole.at(-1), shown.at(-1)];
+  if (last?.role === "toolResult" && end?.role === "toolResult")
+    assert.equal(end.toolCallId, last.toolCallId);
+}
+
+function assertPinned(pinned: readonly Entry[], shown: readonly Message[], share: number): void {
+  const all = plain(shown.map(wordsOf).join("\n"));
+  const bytes = pinned.reduce((sum, entry) => sum + 3 * Buffer.byteLength(textOf(entry)), 0); // quoted, at most
+  const around = pinned.length * PINNED_AROUND_BYTES;
+  for (const entry of pinned) {
+    const words = plain(textOf(entry));
+    if (bytes + around <= share) assert.ok(all.includes(words), `entry ${entry.id} is whole`);
+    else if (pinned.length * PINNED_HEAD_BYTES + around <= share)
+      assert.ok(all.includes(words.slice(0, plain(opening(entry.seq)).length)), `entry ${entry.id} is there`);
+  }
+}
+
+test("any transcript in any window is a prompt that every provider takes, fits, and has what it must have", async () => {
+  const tally = { pruned: 0, compacted: 0, cut: 0, pinned: 0, whole: 0 };
+  await fc.assert(
+    fc.asyncProperty(cases, async (each) => {
+      const session = await Tidied.of(each);
+      const pinned = (await session.messages())
+        .flatMap((message) => sourceOf(message) ?? [])
+        .filter(({ id }) => session.pins.has(id));
+      await session.makeRoom();
+      const entries = await session.held.entries();
+      const whole = await session.messages();
+      const roomBytes = await session.roomBytes();
+      const shown = fitted(whole, roomBytes, session.pins);
+      assert.ok(weightOf(shown) <= Math.max(2_000, roomBytes), "it fits");
+      await assertTaken(shown, each.api);
+      assertEnds(whole, shown);
+      const { reading, room } = await session.measured();
+      const share = Math.min(room.compactAt / reading.tokensPerByte, Math.max(2_000, roomBytes)) / 4;
+      assertPinned(pinned, shown, share);
+
+      const all = await session.kept.entries();
+      assert.equal(session.held.row.transcript.contextSeq, contextStart(all));
+      const again = await session.kept.held();
+      const read = assemble(await again.entries(), each.shared);
+      assert.equal(JSON.stringify(read), JSON.stringify(whole), "a restart changes nothing");
+      assert.equal(JSON.stringify(fitted(read, roomBytes, session.pins)), JSON.stringify(shown));
+
+      if (shown !== whole) tally.cut += 1;
+      if (entries.at(-1)?.type === "compaction" && all.length > each.makings.length) tally.compacted += 1;
+      tally.pinned += pinned.length;
+      if (shown !== whole && pinned.length > 0) tally.whole += 1;
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+  console.log(tally);
+});
+
+test("compacting again and again comes to an end, and each time there is less", async () => {
+  let compactions = 0;
+  await fc.assert(
+    fc.asyncProperty(cases, async (each) => {
+      const session = await Tidied.of(each);
+      const most = each.makings.length + 2;
+      for (let times = 0; ; times += 1) {
+        assert.ok(times < most, "it ends");
+        const weight = weightOf(await session.messages());
+        const before=(await session.held.entries()).map(e=>e.seq+e.type+":"+((e as any).message?.role??(e as any).customType??"")+JSON.stringify(e).length).join(" ");
+        if (!(await session.compact(await session.measured()))) break;
+        compactions += 1;
+        const now = weightOf(await session.messages());
+        const es=await session.held.entries(); const c=es.findLast(e=>e.type==="compaction") as any; const B=(t:string)=>Buffer.byteLength(t);
+        if(!(now<weight)) console.log({now,weight, sum:B(c.summary), sec:B(c.details.sections), pinned:c.details.pinned.map((p:any)=>B(p.text)), asked:c.details.asked.map((p:any)=>B(p.text)), window: each.window, ctx: es.length, seqs: es.map(e=>e.type+":"+((e as any).message?.role??(e as any).customType??"")).join(" "), kept:c.firstKeptEntryId, before});
+        assert.ok(now < weight, `${now} bytes are fewer than ${weight}`);
+      }
+      assert.equal(session.held.row.transcript.contextSeq, contextStart(await session.kept.entries()));
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+  assert.ok(compactions > 100);
+});
