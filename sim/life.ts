@@ -123,7 +123,13 @@ function quiet(): Promise<void> {
 function configOf({ scheduler }: Plan): Config {
   const input = {
     home: "/simulated",
-    agents: { defaults: { workspace: "/simulated/workspace", tools: { visibility: "all" } } },
+    // So small that results leave it and older parts are summarised all the time.
+    agents: {
+      defaults: {
+        ...{ workspace: "/simulated/workspace", tools: { visibility: "all" } },
+        context: { sizeTokens: 2_000 },
+      },
+    },
     session: { dmScope: "per-channel-peer", threads: "parent", collectMs: 40 },
     scheduler,
   };

@@ -47,6 +47,10 @@ const WORDS: Readonly<Record<Exclude<keyof Tally, "grants">, string>> = {
   runAgain: "  run again, because they may be",
   betweenSessions: "letters between sessions",
   spawned: "sub-agents",
+  compactions: "summaries of an older part",
+  prunings: "  prunings of tool results",
+  flushes: "  flushes of memory",
+  handoffs: "  handoffs to a fresh session",
   deliveries: "answers delivered",
   parked: "sessions parked at the end",
 };

@@ -18,6 +18,7 @@ export type Deed = { readonly n: number; readonly atMs: number } & (
   | { readonly do: "child"; readonly what: "kill" | "stop" | "cont" | "abort"; readonly at: number }
   | { readonly do: "set"; readonly input: Input<"set"> }
   | { readonly do: "stop" | "cont" | "abort" | "status"; readonly key: string }
+  | { readonly do: "compact" | "handoff"; readonly key: string }
 );
 
 /** How a life ends: at its so many-th commit. */
@@ -50,6 +51,11 @@ const RUSH_MS = 300;
 
 /** How often so many people write at once that others have to wait for a slot, and may be overlooked. */
 const CROWDS = 0.15;
+
+const MEDDLING = [
+  ...(["stop", "stop", "cont", "cont", "abort", "status"] as const),
+  ...(["compact", "compact", "compact", "handoff"] as const),
+];
 
 export function planOf(seed: number): Plan {
   const dice = new SimulatedWorld(seed);
@@ -106,7 +112,7 @@ function deedOf(dice: SimulatedWorld, n: number, atMs: number): Deed {
     return { n, atMs, do: "letter", to: pick(dice, KEYS), class: of, text: textOf(dice, `t${n}`) };
   }
   if (rolled < 0.86) return { n, atMs, do: "set", input: settingOf(dice) };
-  return { n, atMs, do: pick(dice, ["stop", "stop", "cont", "cont", "abort", "status"] as const), key };
+  return { n, atMs, do: pick(dice, MEDDLING), key };
 }
 
 /** Sometimes none, sometimes so many in a row that a turn is given up. */

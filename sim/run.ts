@@ -142,10 +142,22 @@ async function act(life: Life, home: Home, deed: Deed): Promise<void> {
     }
     case "child":
       return await meddle(life, deed);
+    case "compact":
+    case "handoff":
+      return await wish(life, deed);
     case "set":
       return void (await sessions.call("set", deed.input));
     default:
       return void (await sessions[deed.do](deed.key));
+  }
+}
+
+/** Who is told that a session is paused leaves it at that: nobody may ever go on with it. */
+async function wish({ sessions }: Life, deed: Extract<Deed, { do: "compact" | "handoff" }>): Promise<void> {
+  try {
+    await sessions.call(deed.do, { sessionKey: deed.key, timeoutMs: 2_000 });
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "busy") throw error;
   }
 }
 

@@ -38,8 +38,9 @@ export class Watched implements Model {
     return await this.#of.ask(request, show);
   }
 
-  async #look({ cacheKey: transcript, messages }: Request): Promise<void> {
+  async #look({ cacheKey, messages }: Request): Promise<void> {
     const { store } = this.#home;
+    const transcript = cacheKey.replace(/-summary$/, "");
     const row = (await store.sessions({ limit: 500 })).rows.find(
       ({ transcript: { id } }) => id === transcript,
     );
@@ -47,6 +48,7 @@ export class Watched implements Model {
     const entries = (await Array.fromAsync(store.entries(transcript, { from: "context" }))) as Entry[];
     for (const cause of unsettled(entries.filter(({ seq }) => seq > row.transcript.copied)))
       this.#home.wrong(`J8 a model is asked in ${transcript}, and ${cause} has no durable result`);
+    if (transcript !== cacheKey) return; // It is shown a text that tells of them.
     const isDurable = [false, true].some((shared) =>
       isDeepStrictEqual(jsonOf(assemble(entries, shared)), jsonOf(messages)),
     );

@@ -17,6 +17,10 @@ export interface Tally {
   readonly deliveries: number;
   readonly parked: number;
   readonly spawned: number;
+  readonly compactions: number;
+  readonly prunings: number;
+  readonly flushes: number;
+  readonly handoffs: number;
   readonly grants: Readonly<Record<Class, number>>;
 }
 
@@ -33,15 +37,23 @@ export const NOTHING: Tally = {
   deliveries: 0,
   parked: 0,
   spawned: 0,
+  compactions: 0,
+  prunings: 0,
+  flushes: 0,
+  handoffs: 0,
   grants: { interactive: 0, delegated: 0, scheduled: 0, background: 0 },
 };
 
 export function tallied(
-  { stories, effects, deliveries }: SeenAtRest,
+  { stories, entries, effects, deliveries }: SeenAtRest,
   { reports, commits }: Home,
   counted: Pick<Tally, "lives" | "grants">,
 ): Tally {
   const turns = stories.flatMap((story) => story.turns);
+  const kinds = [...entries.values()]
+    .flat()
+    .map((entry) => ("customType" in entry ? entry.customType : entry.type));
+  const count = (what: string): number => kinds.filter((kind) => kind === what).length;
   const begun = effects.filter(({ what }) => what === "begun");
   return {
     ...counted,
@@ -57,6 +69,10 @@ export function tallied(
     deliveries: deliveries.length,
     parked: stories.filter(({ row }) => row.signal === "pause").length,
     spawned: stories.filter(({ row }) => row.parent !== null).length,
+    compactions: count("compaction"),
+    prunings: count("sessiond/pruned"),
+    flushes: count("sessiond/flush"),
+    handoffs: count("sessiond/handoff"),
   };
 }
 

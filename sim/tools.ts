@@ -17,6 +17,9 @@ interface Around {
 
 const input = z.strictObject({ ms: z.int().min(0).max(10_000) });
 
+/** Of results: some can leave a context, of some it only becomes larger. */
+const RESULT_CHARS = [4, 390, 390, 390, 6_000];
+
 /** Which step of a session has tools running: two at once are two turns in one lane. */
 type Running = Map<string, { readonly step: string; calls: number }>;
 
@@ -51,7 +54,7 @@ function leaving(name: string, replay: Tool["replay"], around: Around, running: 
         leave();
       }
       mark(cause, "done");
-      return "done";
+      return "done".padEnd(RESULT_CHARS[ms % RESULT_CHARS.length] ?? 0, ".");
     },
   });
 }

@@ -33,6 +33,10 @@ export const VARIANTS = {
         "      if (reports.length > 0) await held.commit({ others: reports });\n",
     },
   ],
+  /** A summary cuts off the beginning of a turn, and nothing says that it is under way. */
+  "compaction-forgets-turn": [
+    { file: "src/turns/compacting.ts", from: "    turn: open && {", to: "    turn: null && {" },
+  ],
   /** A child is there, and then its parent knows of it. */
   "spawned-apart-from-its-result": [
     {

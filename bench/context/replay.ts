@@ -19,8 +19,17 @@ import type { Room } from "../../src/context/room.ts";
 import { SECTIONS } from "../../src/context/sections.ts";
 import { mended } from "../../src/context/summary.ts";
 import type { Body, Entry, Message, MessageUsage } from "../../src/transcript/entry.ts";
-import { compactionOf, worthCutting, type Made, type Measured } from "../../src/turns/compacting.ts";
+import {
+  compactionOf,
+  worthCutting,
+  type Made,
+  type Measured,
+  type Showing,
+} from "../../src/turns/compacting.ts";
 import { reportedOf, weightOf, type Told } from "./told.ts";
+
+/** One person speaks, and nothing is pinned. */
+const SHOWING: Showing = { pins: new Set(), shared: false, copied: 0 };
 
 export type Way = "full" | "pruned" | "compacted";
 
@@ -93,10 +102,10 @@ class Living {
       measured = this.#measured(speaker);
     }
     if (this.#way !== "compacted" || measured.reading.tokens < room.compactAt) return;
-    if (worthCutting(measured, false) === null) return;
+    if (worthCutting(measured, SHOWING) === null) return;
     this.#flush(speaker);
     measured = this.#measured(speaker);
-    const cut = worthCutting(measured, false);
+    const cut = worthCutting(measured, SHOWING);
     if (cut !== null) this.#compact(cut, measured);
   }
 
@@ -117,7 +126,7 @@ class Living {
 
   #compact(cut: Cut, measured: Measured): void {
     const shown = withoutFlushes(this.#entries);
-    const material = materialOf(shown, cut, { pins: new Set(), shared: false });
+    const material = materialOf(shown, cut, SHOWING);
     const summariser = this.#summariser(material, measured);
     const sections = standIn(material, this.#told.tokensPerByte);
     const usage: MessageUsage = { input: Math.round(summariser), output: 0, cacheRead: 0, cacheWrite: 0 };

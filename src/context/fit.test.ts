@@ -11,6 +11,7 @@ import {
   text,
   wordsOf,
 } from "../../test/fixtures/conversation.ts";
+import { ourCompaction, verbatim } from "../../test/fixtures/talk.ts";
 import type { Block, Body, Message } from "../transcript/entry.ts";
 import { assemble } from "./assemble.ts";
 import { fitted } from "./fit.ts";
@@ -133,6 +134,76 @@ test("signatures do not stay with what was cut, and an answer of thoughts alone 
   assert.match(fit[1] ? wordsOf(fit[1]) : "", /^\[… 40000 bytes left out/);
 });
 
+// ── Pins ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test("F4: pinned messages stay whole while what is older and newer than they goes", () => {
+  const messages = shown(
+    asked("first"),
+    asked(`pinned ${"p".repeat(1_500)}`),
+    ...steps(100, "output ".repeat(30)),
+    answered([call("x", { path: "a" }), call("y")]),
+    returned("x", `pinned too ${"q".repeat(300)}`),
+    returned("y", "beside it ".repeat(500)),
+    ...steps(100, "output ".repeat(30)),
+    asked("newest"),
+  );
+  const fit = fitted(messages, 12_000, new Set(["e-2", "e-204"]));
+  assertValid(fit);
+  assert.ok(weight(fit) <= 12_000);
+  assert.ok(fit.includes(messages[1] as Message) && fit.includes(messages[203] as Message), "both are whole");
+  assert.ok(!fitted(messages, 12_000).includes(messages[1] as Message), "without the pin it goes");
+});
+
+test("F4: what is pinned beyond a quarter of the room is cut, and names its entry", () => {
+  const long = (name: string): Body => asked(`${name} ${"p".repeat(9_000)}`);
+  const messages = shown(long("one"), long("two"), ...steps(200, "output ".repeat(30)), asked("newest"));
+  const fit = fitted(messages, 12_000, new Set(["e-1", "e-2"]));
+  assertValid(fit);
+  const [one, two] = fit.map(wordsOf).filter((words) => /^(one|two) /.test(words));
+  assert.match(
+    one ?? "",
+    /^one p+\[… \d+ bytes left out to fit the model's window; entry e-1 has them …\]p+$/,
+  );
+  assert.match(two ?? "", /; entry e-2 has them …\]p+$/);
+  assert.ok(Buffer.byteLength(`${one}${two}`) <= 3_000);
+});
+
+test("F4: pinned messages that a compaction carries stay while its other words are cut", () => {
+  const entry = ourCompaction(0, {
+    sections: `## Goal\n${"goal ".repeat(3_000)}`,
+    pinned: [verbatim("p-1", "keep this word for word"), verbatim("p-2", "unpinned since")],
+  });
+  const messages = shown(entry, asked("newest"), ...steps(300, "output ".repeat(30)));
+  const [summary] = fitted(messages, 10_000, new Set(["p-1"]));
+  const words = summary ? wordsOf(summary) : "";
+  assert.match(words, /^Summary of the conversation so far:\n## Goal\n(goal )+.*left out to fit/);
+  assert.match(words, /User \(entry p-1\):\n\| keep this word for word$/);
+  assert.ok(!words.includes("unpinned since"));
+});
+
+test("F4: where not even heads have room, the oldest pinned go, and that is said", () => {
+  const messages = shown(
+    ...Array.from({ length: 32 }, (_, at) => asked(`${at} ${"p".repeat(3_000)}`)),
+    asked("newest"),
+  );
+  const pins = new Set(Array.from({ length: 32 }, (_, at) => `e-${at + 1}`));
+  const fit = fitted(messages, 4_000, pins);
+  assert.ok(weight(fit) <= 4_000);
+  const words = fit.map(wordsOf).join("\n");
+  assert.match(words, /\[… \d+ messages left out to fit the model's window, \d+ of them pinned …\]/);
+  assert.match(words, /^31 p+\[… \d+ bytes left out to fit the model's window; entry e-32 has them …\]/m);
+});
+
+test("the newest step is shown, however short it must be: who does not see it would do it again", () => {
+  const calls = ["1", "2", "3", "4"].map((id) => call(id, { text: "t".repeat(5_000) }));
+  const results = ["1", "2", "3", "4"].map((id) => returned(id, "r".repeat(5_000)));
+  const messages = shown(asked("go"), ...steps(100, "output ".repeat(30)), answered(calls), ...results);
+  const fit = fitted(messages, 6_000);
+  assertValid(fit);
+  assert.ok(weight(fit) <= 6_000);
+  assert.equal(fit.at(-1)?.role, "toolResult");
+});
+
 // ── Any messages, any room ──────────────────────────────────────────────────────────────────────────────────
 
 const blob = { sha256: "a".repeat(64), bytes: 9_000 };
@@ -163,6 +234,10 @@ const body: fc.Arbitrary<Body> = fc.oneof(
 );
 const room = fc.oneof(fc.integer({ min: 2_000, max: 4_000 }), fc.integer({ min: 2_000, max: 100_000 }));
 
+const pins = fc
+  .uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 32 })
+  .map((seqs): ReadonlySet<string> => new Set(seqs.map((seq) => `e-${seq}`)));
+
 /** The first text of a message that stands for no picture. */
 function questionIn({ content }: Message): string {
   if (typeof content === "string") return content;
@@ -173,14 +248,14 @@ function questionIn({ content }: Message): string {
 test("F1, F2, F3, F5: whatever there is, it fits, is valid, and has the newest question; and once is enough", () => {
   let dropped = 0;
   fc.assert(
-    fc.property(fc.array(body, { maxLength: 60 }), room, (bodies, bytes) => {
+    fc.property(fc.array(body, { maxLength: 60 }), room, pins, (bodies, bytes, pinned) => {
       const messages = shown(...bodies);
-      const fit = fitted(messages, bytes);
+      const fit = fitted(messages, bytes, pinned);
       assert.ok(weight(fit) <= bytes, `${weight(fit)} bytes, not ${bytes}`);
       assertValid(fit);
       assert.equal(fitted(fit, bytes), fit);
       assert.ok(JSON.stringify(fit).isWellFormed() && !JSON.stringify(fit).includes("\ufffd"), "F5");
-      const again = fitted(JSON.parse(JSON.stringify(messages)) as Message[], bytes);
+      const again = fitted(shown(...(JSON.parse(JSON.stringify(bodies)) as Body[])), bytes, pinned);
       assert.equal(JSON.stringify(again), JSON.stringify(fit));
       if (fit.some((message) => /messages left out/.test(wordsOf(message)))) dropped += 1;
       const newest = messages.findLast(({ role }) => role === "user");

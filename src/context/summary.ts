@@ -159,13 +159,15 @@ export function pinnedText(pinned: readonly Verbatim[], bytesMax: number): strin
 /** The short ones whole, and the others cut to equal parts of what is left. Each says whose it is, also when it is cut. */
 function repeated(messages: readonly Verbatim[], bytesMax: number): readonly string[] {
   const bars = messages.map((message) => ({ ...message, text: quoted(message.text) }));
-  const bySize = bars.toSorted((a, b) => a.text.length - b.text.length);
+  const sizes = new Map(bars.map((each) => [each, Buffer.byteLength(each.text)]));
+  const sizeOf = (each: Verbatim): number => sizes.get(each) ?? 0;
+  const bySize = bars.toSorted((a, b) => sizeOf(a) - sizeOf(b));
   const rooms = new Map<Verbatim, number>();
   let left = bytesMax;
   for (const [at, each] of bySize.entries()) {
     const room = Math.max(0, Math.floor(left / (bySize.length - at)));
     rooms.set(each, room);
-    left -= Math.min(room, Buffer.byteLength(each.text));
+    left -= Math.min(room, sizeOf(each));
   }
   return bars.map((each) => {
     const text = inBytes(each.text, rooms.get(each) ?? 0);

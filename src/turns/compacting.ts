@@ -70,13 +70,15 @@ export function worthCutting(measured: Measured, shown: Showing): WorthCut | nul
   return savedBytes < COMPACTED_BYTES_MIN ? null : { ...cut, savedBytes };
 }
 
-/** Bytes that the sections of a summary may have: with them a context is still smaller than it was. */
+/** Bytes that the sections of a summary may have: less than what they stand for, and the context is smaller with them. */
 export function sectionsBytes(
   { reading, room }: Pick<Measured, "reading" | "room">,
+  { pieces }: Pick<Material, "pieces">,
   savedBytes: number,
 ): number {
-  const most = Math.min(room.keep / 2 / reading.tokensPerByte, savedBytes * SECTIONS_SHARE);
-  return Math.max(SUMMARY_BYTES_MIN, most);
+  const cutBytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  const usual = room.keep / 2 / reading.tokensPerByte;
+  return Math.max(SUMMARY_BYTES_MIN, Math.min(usual, cutBytes, savedBytes * SECTIONS_SHARE));
 }
 
 /** False: there was nothing to gain. */
@@ -171,7 +173,7 @@ export async function summaryOf(
         voices,
         material,
         focus,
-        bytesMax: sectionsBytes(measured, savedBytes),
+        bytesMax: sectionsBytes(measured, material, savedBytes),
         roomBytes: Math.min(room.most, model.windowTokens / 2) / reading.tokensPerByte,
       },
       attempts,

@@ -9,7 +9,7 @@ import type { Answer, Request } from "../models/model.ts";
 import type { MessageUsage } from "../transcript/entry.ts";
 import type { Question } from "./ask.ts";
 import type { TurnParts } from "./parts.ts";
-import { NO_TOKENS_TOLD } from "./spoken.ts";
+import { NO_TOKENS_TOLD, type Voice } from "./spoken.ts";
 import { askModel, type Voices } from "./voices.ts";
 
 export interface Summarising extends Question {
@@ -63,7 +63,7 @@ export async function summarised(
       best = said;
     } else {
       why = said.message;
-      if (said.why === "overflow") roomBytes = Math.floor(roomBytes / 2);
+      if (said.why === "overflow") roomBytes = Math.floor(roomBytes * shareFor(said.voice, asked.voices));
     }
     attempts.failed();
     parts.log.warn({ key: asked.held.key, why }, "a summary was not good enough");
@@ -99,15 +99,24 @@ async function written(
       signal,
     };
     const step = { ...question, voices, request: () => Promise.resolve(request), isSilent: true } as const;
-    const { answer, modelMs } = await askModel(parts, step, { voice: voices[0], words: [], trouble: null });
+    const { answer, modelMs, voice } = await askModel(parts, step, {
+      voice: voices[0],
+      words: [],
+      trouble: null,
+    });
     spent.add(answer, modelMs);
-    if (answer.kind === "failed") return answer;
+    if (answer.kind === "failed") return { ...answer, voice };
     before = saidIn(answer);
   }
   return before ?? "";
 }
 
-type Failed = Extract<Answer, { kind: "failed" }>;
+type Failed = Extract<Answer, { kind: "failed" }> & { readonly voice: Voice };
+
+/** Of what it was shown: a half, or as much as a fallback's window is smaller than that of the first. */
+function shareFor({ model }: Voice, [first]: Voices): number {
+  return Math.min(1 / 2, model.windowTokens / first.model.windowTokens);
+}
 
 /** Words for whoever has to write it once more. */
 function againWords(problems: readonly string[]): string {

@@ -82,14 +82,16 @@ export function brokenNote(awaited: readonly SessionKey[]): Body {
 
 const YIELD_BROKEN = "sessiond/yield-broken";
 
-/** Somebody who is no child has written, the model has spoken since, or the turn has ended. */
+/** Somebody who is no child has written, the model has spoken since, or the turn has ended or was left by a rewind. */
 function breaksIn(entry: Entry): boolean {
-  if (entry.type === "custom") return entry.customType === "sessiond/turn-ended";
+  if (entry.type === "custom") return BREAKING.has(entry.customType);
   if (entry.type === "custom_message") return entry.customType === YIELD_BROKEN;
   if (entry.type !== "message") return false;
   const { role } = entry.message;
   return role === "assistant" || (role === "user" && reportIn(entry) === null);
 }
+
+const BREAKING: ReadonlySet<string> = new Set(["sessiond/turn-ended", "sessiond/turn-started"]);
 
 /** The task that an entry is the report of; null: of none. */
 function reportIn(entry: Entry): string | null {

@@ -1,24 +1,25 @@
-// When a summary cannot be had, is called off, or is not enough: the turn comes to its end, what was said stays, and the next
-// message is tried anew. Each request that any model gets is checked.
+// When a summary cannot be had, or is called off: the turn comes to its end, what was said stays, and the next message is tried
+// anew. Each request that any model gets is checked.
 
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import type { Answer, Request } from "../../src/index.ts";
 import { detailsOf } from "../../src/context/compaction.ts";
 import { SECTIONS } from "../../src/context/sections.ts";
-import { MODEL_TRIES_MAX, OVERFLOWS_MAX, SUMMARY_TRIES_MAX } from "../../src/limits.ts";
-import { RealWorld } from "../../src/index.ts";
-import { rebuild } from "../../src/upkeep/rebuild.ts";
+import { MODEL_TRIES_MAX, SUMMARY_TRIES_MAX } from "../../src/limits.ts";
 import { MAIN } from "./family.ts";
-import { Gate, notesIn, tool, type Stage } from "./stage.ts";
+import { Gate, notesIn, tool } from "./stage.ts";
 import {
   calling,
   compactions,
   failing,
+  full,
+  LAST,
   prose,
   saying,
   summing,
   textIn,
+  wordy,
   written,
   Writer,
   type Agent,
@@ -26,21 +27,6 @@ import {
 
 const SMALL: Agent = { context: { sizeTokens: 4_000 } };
 const look = tool("look", () => Promise.resolve("seen"));
-
-/** Looks until its turn has so many steps, and says a page each time: so one turn needs several compactions. */
-function wordy(steps: number, bytes = 2_000) {
-  return (_request: Request, times: number): Answer =>
-    times % steps === 0 ? saying("That is all.") : calling("look", {}, prose(bytes));
-}
-
-/** A session whose next message is too much. */
-async function full(stage: Stage, key = MAIN): Promise<void> {
-  for (let n = 0; n < 6; n += 1)
-    assert.equal((await stage.sessions.ask(key, `${n}. ${prose(2_000)}`)).outcome, "done");
-  assert.equal((await compactions(stage, key)).length, 0);
-}
-
-const LAST = `Last. ${prose(2_000)}`;
 
 describe("a summariser that", () => {
   const large = SECTIONS.map((section) => `${section}\n- ${prose(9_000)}`).join("\n\n");
@@ -91,6 +77,26 @@ describe("a summariser that", () => {
     assert.equal((await stage.sessions.ask(MAIN, "Look around.")).outcome, "done");
     assert.ok(model.summaries.length <= SUMMARY_TRIES_MAX);
     for (const { summary } of await compactions(stage, MAIN)) assert.ok(summary.length < 4_000);
+  });
+
+  test("breaks off in the middle of a long history is asked for it twice, and then no more", async (t) => {
+    let [parts, attempts] = [0, 0];
+    const summary = (request: Request): Answer => {
+      if (!textIn(request.messages[0] ?? assert.fail()).includes("The summary of what came before:"))
+        [parts, attempts] = [0, attempts + 1];
+      parts += 1;
+      return parts === 3 ? failing("local") : summing(request);
+    };
+    const large = new Writer("large", { windowTokens: 400_000, step: wordy(60, 8_000) });
+    const small = new Writer("small", { windowTokens: 16_000, summary });
+    const stage = await written(t, [large, small], { context: { sizeTokens: 400_000 } }, [look]);
+    assert.equal((await stage.sessions.ask(MAIN, "Look around.")).outcome, "done");
+    await stage.sessions.set(MAIN, { model: small.id });
+    assert.equal((await stage.sessions.ask(MAIN, "And now?")).outcome, "done");
+    assert.ok(attempts >= 1 && attempts <= SUMMARY_TRIES_MAX, `${attempts}`);
+    assert.equal(small.summaries.length, attempts * 3);
+    const [made, ...more] = await compactions(stage, MAIN);
+    assert.deepEqual([detailsOf(made)?.truncated, more.length], ["no (local)", 0]);
   });
 
   test("fails is not asked where another one writes summaries", async (t) => {
@@ -208,114 +214,5 @@ describe("while a summary is being made,", () => {
       [(await compactions(stage, MAIN)).length, model.summaries.length, since().length],
       [1, 2, 1],
     );
-  });
-});
-
-describe("a request that is refused for its size", () => {
-  for (const bytesPerToken of [3.7, 2])
-    test(`by a model that takes half of what is said of it (${bytesPerToken} bytes a token): the session goes on`, async (t) => {
-      const step = wordy(5);
-      const model = new Writer("model", { windowTokens: 40_000, takes: 20_000, bytesPerToken, step });
-      const agent = { context: { sizeTokens: 40_000 } };
-      const stage = await written(t, [model], agent, [look]);
-      for (let n = 0; n < 25; n += 1)
-        assert.equal((await stage.sessions.ask(MAIN, `${n}. ${prose(2_000)}`)).outcome, "done", `${n}`);
-      const made = await compactions(stage, MAIN);
-      assert.ok(model.refused.length > 0 && model.refused.length <= made.length * 2);
-      assert.ok(made.some((entry) => detailsOf(entry)?.occasion === "overflow"));
-      assert.ok(model.refused.length < model.steps.length / 5);
-    });
-
-  for (const windowTokens of [8_000, 32_000])
-    test(`by a model with more tokens than anybody would think, in a window of ${windowTokens}: the session goes on`, async (t) => {
-      const model = new Writer("model", { windowTokens, takes: windowTokens, bytesPerToken: 1.2 });
-      const stage = await written(t, [model]);
-      for (const [n, bytes] of [3_000, 30_000, 3_000, 200_000, 100, 30_000, 200_000, 3_000].entries()) {
-        const [steps, summaries] = [model.steps.length, model.summaries.length];
-        assert.equal((await stage.sessions.ask(MAIN, `${n}. ${prose(bytes)}`)).outcome, "done", `${n}`);
-        assert.ok(model.steps.length - steps <= OVERFLOWS_MAX + 1);
-        assert.ok(model.summaries.length - summaries <= 5, "in parts, and twice at most");
-      }
-    });
-
-  test("whatever is done about it ends the turn as overflow, and the next message is tried anew", async (t) => {
-    const model = new Writer("model", { windowTokens: 40_000, takes: 0 });
-    const stage = await written(t, [model], SMALL);
-    for (const [n, bytes] of [100, 6_000, 6_000, 200_000].entries()) {
-      const [steps, summaries] = [model.steps.length, model.summaries.length];
-      const { outcome, reason } = await stage.sessions.ask(MAIN, `${n}. ${prose(bytes)}`);
-      assert.equal(outcome, "overflow");
-      assert.match(reason ?? "", /tokens are more than 0/);
-      const asks = model.steps.length - steps;
-      assert.ok(asks >= 1 && asks <= OVERFLOWS_MAX + 1, `${asks}`);
-      assert.ok(model.summaries.length - summaries <= SUMMARY_TRIES_MAX);
-    }
-    const counts = model.steps.map((request) => model.count(request));
-    assert.equal(new Set(counts).size, counts.length, "nobody is asked the same twice");
-  });
-
-  for (const [when, steps] of [
-    ["in a turn of its own", 30],
-    ["in the middle of a turn", 60],
-  ] as const)
-    test(`by a fallback with a smaller window, ${when}: it is asked within it`, async (t) => {
-      const talking = wordy(steps, 15_000);
-      const first = new Writer("first", {
-        windowTokens: 400_000,
-        step: (request, times) => (times <= 30 ? talking(request, times) : failing("auth")),
-        summary: () => failing("auth"),
-      });
-      const second = new Writer("second", { windowTokens: 10_000, takes: 10_000 });
-      const agent = { failover: [second.id], context: { sizeTokens: 400_000 } };
-      const stage = await written(t, [first, second], agent, [look]);
-      for (const message of ["Look around.", "And now?", "And then?"])
-        assert.equal((await stage.sessions.ask(MAIN, message)).outcome, "done", message);
-      assert.ok(first.steps.some((request) => first.count(request) > 100_000));
-      assert.equal(second.refused.length, 1, "what it was shown first");
-      const [made, ...more] = await compactions(stage, MAIN);
-      assert.deepEqual([detailsOf(made)?.truncated, more.length], [null, 0]);
-    });
-});
-
-describe("what summaries cost", () => {
-  test("is charged to the session, also those that were refused, and a rebuild finds the same", async (t) => {
-    const model = new Writer("model", {
-      windowTokens: 32_000,
-      summary: (request, times) => (times === 1 ? saying("No sections.") : summing(request)),
-    });
-    const stage = await written(t, [model], SMALL);
-    await full(stage);
-    await stage.sessions.ask(MAIN, LAST);
-    assert.equal(model.summaries.length, 2);
-    const { usage } = await stage.sessions.status(MAIN);
-    const asked = [...model.steps, ...model.summaries].map((request) => model.count(request));
-    assert.equal(
-      usage.input,
-      asked.reduce((sum, tokens) => sum + tokens, 0),
-    );
-    await stage.close();
-    assert.deepEqual(rebuild(stage.home, new RealWorld().nowMs(), () => {}).lost, []);
-    await stage.reopen();
-    const { usage: rebuilt } = await stage.sessions.status(MAIN);
-    assert.deepEqual([rebuilt.input, rebuilt.output], [usage.input, usage.output]);
-  });
-
-  test("is within its budget: a summary that there is no room for ends the turn as limit", async (t) => {
-    const model = new Writer("model", { windowTokens: 32_000, step: wordy(50) });
-    const stage = await written(t, [model], { ...SMALL, limits: { tokens: 40_000 } }, [look]);
-    const { outcome, reason } = await stage.sessions.ask(MAIN, "Look around.");
-    assert.equal(outcome, "limit");
-    assert.match(reason ?? "", /may use 40000 tokens in all/);
-    const { usage } = await stage.sessions.status(MAIN);
-    assert.ok(model.summaries.length > 0);
-    const asked = [...model.steps, ...model.summaries].map((request) => model.count(request));
-    assert.equal(
-      usage.input,
-      asked.reduce((sum, tokens) => sum + tokens, 0),
-    );
-    assert.ok(usage.input < 40_000 + 10_000);
-    const { length } = model.summaries;
-    assert.equal((await stage.sessions.ask(MAIN, "Go on.")).outcome, "limit");
-    assert.equal(model.summaries.length, length, "nothing more is spent");
   });
 });

@@ -293,3 +293,15 @@ test("nothing is compacted below the size, and it is soon past it", async (t: Te
   assert.ok(sizes.length > 20 && (sizes.at(-1) ?? 0) > 55_000);
   assert.equal(model.summaries.length, 1);
 });
+
+test("forty sessions that are compacted at once, more than may ask at once, are all answered", async (t) => {
+  const model = new Writer("model", { windowTokens: 32_000, step: () => saying(prose(800)) });
+  const stage = await written(t, [model], { context: { sizeTokens: 4_000 } });
+  const keys = Array.from({ length: 40 }, (_, n) => `agent:main:direct:p${n}`);
+  const talked = keys.map(async (key) => {
+    for (let n = 0; n < 8; n += 1)
+      assert.equal((await stage.sessions.ask(key, `${n}. ${prose(2_000)}`)).outcome, "done");
+    return (await compactions(stage, key)).length;
+  });
+  assert.deepEqual(new Set(await Promise.all(talked)), new Set([1]));
+});

@@ -71,12 +71,14 @@ describe("a flush", () => {
     mind.flushed = ({ messages }) =>
       messages.at(-1)?.role === "user" ? calling(WRITE) : saying("I wrote down the secret word.");
     const texts: string[] = [];
+    let key = "";
     for (let at = 1; mind.summaries.length === 0; at += 1) {
       mind.answers = () => saying(`Answer ${at}.`);
       const sent = await stage.sessions.receive(from, `Message ${at}. ${prose(1_500)}`);
-      texts.push((await stage.sessions.wait(sent.sessionKey, sent.id)).text);
+      key = sent.sessionKey;
+      texts.push((await stage.sessions.wait(key, sent.id)).text);
     }
-    await stage.sessions.ask(MAIN, "And now?");
+    await stage.sessions.ask(key, "And now?");
     const expected = texts.map((_, at) => `Answer ${at + 1}.`);
     assert.deepEqual(texts, expected);
     await stage.until(async () => (await stage.sessions.outbox()).answers.length === 0);

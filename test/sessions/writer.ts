@@ -94,6 +94,15 @@ export async function written(
   return stage;
 }
 
+/** A session with a size of 4,000 tokens whose next message, if it is the LAST, is too much. */
+export async function full(stage: Stage, key: string): Promise<void> {
+  for (let n = 0; n < 6; n += 1)
+    assert.equal((await stage.sessions.ask(key, `${n}. ${prose(2_000)}`)).outcome, "done");
+  assert.equal((await compactions(stage, key)).length, 0);
+}
+
+export const LAST = `Last. ${prose(2_000)}`;
+
 // ── What is said ────────────────────────────────────────────────────────────────────────────────────────────
 
 export function saying(text: string): Answer {
@@ -131,6 +140,12 @@ export function summing({ messages }: Request): Answer {
 /** So many bytes that say nothing: no sentence, no name, no question. */
 export function prose(bytes: number, of = "words"): string {
   return `${of} `.repeat(Math.ceil(bytes / (of.length + 1))).slice(0, bytes);
+}
+
+/** Looks until its turn has so many steps, and says a page each time: so one turn needs several compactions. */
+export function wordy(steps: number, bytes = 2_000) {
+  return (_request: Request, times: number): Answer =>
+    times % steps === 0 ? saying("That is all.") : calling("look", {}, prose(bytes));
 }
 
 // ── What is seen ────────────────────────────────────────────────────────────────────────────────────────────

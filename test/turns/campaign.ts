@@ -1,6 +1,7 @@
 // The campaign of turns: lives whose turns call tools, write to each other and answer through a door are killed (homes.ts).
 // It shows that every message that was accepted is answered, and that no tool call that has finished runs twice.
 
+import type { Entry } from "../../src/index.ts";
 import { realSource } from "../crash/variants.ts";
 import { homes, type Campaign, type Counted, type Outcome } from "./homes.ts";
 import { isInterrupted, judge } from "./judge.ts";
@@ -20,6 +21,10 @@ export interface Tally extends Counted {
   readonly betweenSessions: number;
   readonly deliveries: number;
   readonly deliveredAgain: number;
+  readonly compactions: number;
+  readonly prunings: number;
+  readonly flushes: number;
+  readonly handoffs: number;
 }
 
 const NOTHING: Tally = {
@@ -37,6 +42,10 @@ const NOTHING: Tally = {
   betweenSessions: 0,
   deliveries: 0,
   deliveredAgain: 0,
+  compactions: 0,
+  prunings: 0,
+  flushes: 0,
+  handoffs: 0,
 };
 
 export async function turns(campaign: Campaign<Variant>): Promise<Outcome<Tally>> {
@@ -54,7 +63,9 @@ export async function turns(campaign: Campaign<Variant>): Promise<Outcome<Tally>
 }
 
 /** What was there before, and what this home adds to it. */
-function tallied(before: Tally, reports: Reports, { stories, effects, deliveries }: Seen): Tally {
+function tallied(before: Tally, reports: Reports, seen: Seen): Tally {
+  const { stories, effects, deliveries } = seen;
+  const count = (what: string): number => [...seen.entries.values()].flat().filter(isOf(what)).length;
   const turns = stories.flatMap((story) => story.turns);
   const calls = turns.flatMap((turn) => turn.calls);
   const results = calls.flatMap((call) => call.results);
@@ -72,5 +83,14 @@ function tallied(before: Tally, reports: Reports, { stories, effects, deliveries
     betweenSessions: before.betweenSessions + letters.filter(({ isFromSession }) => isFromSession).length,
     deliveries: before.deliveries + deliveries.length,
     deliveredAgain: before.deliveredAgain + deliveries.length - new Set(deliveries.map(({ id }) => id)).size,
+    compactions: before.compactions + count("compaction"),
+    prunings: before.prunings + count("sessiond/pruned"),
+    flushes: before.flushes + count("sessiond/flush"),
+    handoffs: before.handoffs + count("sessiond/handoff"),
   };
+}
+
+/** By its type, or by that of a note. */
+function isOf(what: string): (entry: Entry) => boolean {
+  return (entry) => what === ("customType" in entry ? entry.customType : entry.type);
 }

@@ -30,7 +30,10 @@ const dice = new SimulatedWorld(Number(seed) * 1_000 + (Number(run) || 0));
 const sessions = await open(
   {
     home: join(folder, "home"),
-    agents: { defaults: { workspace: folder, tools: { visibility: "all" } } },
+    // So small that results leave it and older parts are summarised all the time.
+    agents: {
+      defaults: { workspace: folder, tools: { visibility: "all" }, context: { sizeTokens: 2_000 } },
+    },
     session: { dmScope: "per-channel-peer", threads: "parent", collectMs: 40 },
     scheduler: { slots: 3 },
   },
@@ -72,10 +75,12 @@ async function meddle(key: string): Promise<void> {
     if (rolled < 0.35) await sessions.call("set", settingOf(dice));
     else if (rolled < 0.5) await sessions.stop(key);
     else if (rolled < 0.75) await sessions.cont(key);
-    else if (rolled < 0.9) await sessions.abort(key);
+    else if (rolled < 0.85) await sessions.abort(key);
+    else if (rolled < 0.93) await sessions.call("compact", { sessionKey: key, timeoutMs: 400 });
+    else if (rolled < 0.95) await sessions.call("handoff", { sessionKey: key, timeoutMs: 400 });
     else await sessions.status(key);
   } catch (error) {
-    if (!(error instanceof Fault) || error.code !== "not_found") throw error;
+    if (!(error instanceof Fault) || !["not_found", "busy"].includes(error.code)) throw error;
   }
 }
 

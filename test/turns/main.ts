@@ -46,6 +46,10 @@ const WORDS: Readonly<Record<keyof Tally, string>> = {
   betweenSessions: "letters between sessions",
   deliveries: "answers delivered",
   deliveredAgain: "  again, under the same id",
+  compactions: "summaries of an older part",
+  prunings: "  prunings of tool results",
+  flushes: "  flushes of memory",
+  handoffs: "  handoffs to a fresh session",
 };
 
 tell(
