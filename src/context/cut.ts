@@ -32,10 +32,14 @@ interface Place {
   readonly isTurn: boolean; // a turn begins here
 }
 
-/** Null: there is nothing that could be cut off. */
-export function cutOf(entries: readonly Entry[], keepBytes: number): Cut | null {
+/** Null: there is nothing that could be cut off. `bound`: entries that are never the first kept, because of what is before them. */
+export function cutOf(
+  entries: readonly Entry[],
+  keepBytes: number,
+  bound: ReadonlySet<Entry> = new Set(),
+): Cut | null {
   const extent = extentOf(entries);
-  const places = placesIn(entries, extent);
+  const places = placesIn(entries, extent).filter(({ at }) => !bound.has(entries[at] as Entry));
   const least = leastOf(entries, extent, keepBytes);
   if (least === null) return null;
   const isSmall = ({ at }: Place): boolean => weightFrom(entries, at) <= keepBytes;

@@ -30,16 +30,28 @@ export function hasFlushed(entries: readonly Entry[]): boolean {
 
 /** Without such exchanges that are over. What others wrote meanwhile stays. */
 export function withoutFlushes(entries: readonly Entry[]): readonly Entry[] {
-  const hidden = new Set<Entry>();
+  const hidden = new Set(
+    flushesIn(entries).flatMap(([note, ...since]) => [note, ...since.filter(isOfFlush)]),
+  );
+  return hidden.size === 0 ? entries : entries.filter((entry) => !hidden.has(entry));
+}
+
+/** What stands in such exchanges after the note that begins them: without that note, all of it would be shown. */
+export function insideFlushes(entries: readonly Entry[]): ReadonlySet<Entry> {
+  return new Set(flushesIn(entries).flatMap(([, ...since]) => since));
+}
+
+/** Each that is over: the note that begins it, and all up to its end. */
+function flushesIn(entries: readonly Entry[]): readonly (readonly [Entry, ...Entry[]])[] {
+  const found: [Entry, ...Entry[]][] = [];
   for (let at = 0; at < entries.length; at += 1) {
     const entry = entries[at] as Entry;
     const end = isFlush(entry) ? endOf(entries, at) : null;
     if (end === null) continue;
-    for (const each of entries.slice(at + 1, end + 1)) if (isOfFlush(each)) hidden.add(each);
-    hidden.add(entry);
+    found.push([entry, ...entries.slice(at + 1, end + 1)]);
     at = end;
   }
-  return hidden.size === 0 ? entries : entries.filter((entry) => !hidden.has(entry));
+  return found;
 }
 
 /** The index of the entry with which it is over; null: it goes on. */

@@ -25,6 +25,7 @@ export interface Line {
 
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 64 * 1024;
+const FIRST_BYTES = 4 * 1024;
 
 /** `from` must be the start of a line. */
 export function* linesForward(source: Source, from: number, chunkBytes = CHUNK_BYTES): Generator<Line> {
@@ -85,8 +86,13 @@ export function* linesBackward(source: Source, to: number, chunkBytes = CHUNK_BY
 /** Where the first line starts that begins at or after `at`. */
 export function lineStartAfter(source: Source, at: number): number {
   if (at <= 0) return 0;
-  for (let from = at - 1; from < source.size;) {
-    const chunk = source.read(from, CHUNK_BYTES);
+  // Most lines are short, and a seek asks a dozen times.
+  for (
+    let from = at - 1, length = FIRST_BYTES;
+    from < source.size;
+    length = Math.min(2 * length, CHUNK_BYTES)
+  ) {
+    const chunk = source.read(from, length);
     if (chunk.length === 0) break;
     const found = chunk.indexOf(NEWLINE);
     if (found >= 0) return from + found + 1;

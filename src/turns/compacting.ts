@@ -6,7 +6,7 @@
 
 import type { CompactionDetails, Occasion } from "../context/compaction.ts";
 import { cutOf, type Cut } from "../context/cut.ts";
-import { withoutFlushes } from "../context/flush.ts";
+import { insideFlushes, withoutFlushes } from "../context/flush.ts";
 import { materialOf, verbatimsOf, type Material, type Shown } from "../context/material.ts";
 import { bytesOf, type Reading } from "../context/meter.ts";
 import type { Room } from "../context/room.ts";
@@ -55,7 +55,7 @@ export interface WorthCut extends Cut {
 export function worthCutting(measured: Measured, shown: Showing): WorthCut | null {
   const { reading, room } = measured;
   const entries = withoutFlushes(measured.entries); // An exchange that is not shown is no place to cut at.
-  const cut = cutOf(entries, room.keep / reading.tokensPerByte);
+  const cut = cutOf(entries, room.keep / reading.tokensPerByte, insideFlushes(measured.entries));
   if (cut === null) return null;
   const kept = entries.slice(cut.at).filter(({ type }) => type !== "compaction"); // An older one goes too.
   const again = Buffer.byteLength(

@@ -171,7 +171,7 @@ function plain(words: string): string {
 function assertEnds(whole: readonly Message[], shown: readonly Message[]): void {
   const newest = whole.findLast(({ role }) => role === "user");
   if (newest !== undefined) {
-    const head = /^\(\d+\)/.exec(plain(wordsOf(newest)))?.[0] ?? plain(wordsOf(newest).slice(0, 20));
+    const head = /^\(\d+\)/.exec(plain(wordsOf(newest)))?.[0] ?? plain(wordsOf(newest)).slice(0, 10);
     assert.ok(
       shown.some((message) => message.role === "user" && plain(wordsOf(message)).includes(head)),
       `the newest question is there: ${head}`,
