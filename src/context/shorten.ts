@@ -18,7 +18,7 @@ export const BLOCK_BYTES_MIN = 100;
 /** Characters of an id that a mark names: files of others may have any. */
 const ID_CHARS_MAX = 60;
 
-/** What a mark of a pinned message has beside that of any other. */
+/** What a mark of a pinned message has at most beside that of any other. */
 export const NAMING_BYTES = 90;
 
 export const PICTURE_LEFT_OUT = "[a picture, left out to fit the model's window]";
@@ -86,7 +86,7 @@ function shortValues(value: unknown, most: number): unknown {
 export function shortText(text: string, most: number, named: string | null = null): string {
   if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return text;
   const bytes = Buffer.from(text);
-  const room = Math.max(0, most - MARK_BYTES - (named === null ? 0 : NAMING_BYTES));
+  const room = Math.max(0, most - MARK_BYTES - Buffer.byteLength(naming(named)));
   const head = characterStart(bytes, Math.floor(room * HEAD_SHARE));
   let tail = bytes.length - (room - head);
   while (((bytes[tail] ?? 0) & 0xc0) === 0x80) tail += 1;
@@ -101,9 +101,10 @@ function characterStart(bytes: Buffer, at: number): number {
 }
 
 function markOf(bytes: number, named: string | null): string {
-  const where =
-    named === null || /[^\x20-\x7e]/.test(named) || named.length > ID_CHARS_MAX
-      ? ""
-      : `; entry ${named} has them`;
-  return `[… ${bytes} bytes left out to fit the model's window${where} …]`;
+  return `[… ${bytes} bytes left out to fit the model's window${naming(named)} …]`;
+}
+
+function naming(named: string | null): string {
+  if (named === null || named.length > ID_CHARS_MAX || /[^\x20-\x7e]/.test(named)) return "";
+  return `; entry ${named} has them`;
 }

@@ -175,6 +175,12 @@ test("the entry says the sections, then messages word for word behind bars, then
   assert.equal(summaryText({ sections: "## Goal", ...bare }), "## Goal");
 });
 
+test("pinned messages that fit are whole, however many bytes their characters have", () => {
+  const pinned = [verbatim("e-1", "é".repeat(40)), verbatim("e-2", "a".repeat(60))];
+  const text = summaryText({ sections: "", pinned, asked: [], tasks: [], pinnedBytesMax: 82 + 62 });
+  assert.ok(text.includes("é".repeat(40)) && text.includes("a".repeat(60)) && !text.includes("cut here"));
+});
+
 test("pinned messages beyond their bound are cut, the longest first, and say where they can be read", () => {
   const pinned = [
     verbatim("e-1", "x".repeat(5_000)),

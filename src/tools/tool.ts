@@ -77,6 +77,15 @@ export function formOf({ name, description, input, form }: Tool): ToolForm {
   return { name, description, input: shape };
 }
 
+const formBytes = new WeakMap<Tool, number>();
+
+/** Bytes of what a model is shown of it, as JSON. Every turn asks, and it never changes. */
+export function formBytesOf(tool: Tool): number {
+  let bytes = formBytes.get(tool);
+  if (bytes === undefined) formBytes.set(tool, (bytes = Buffer.byteLength(JSON.stringify(formOf(tool)))));
+  return bytes;
+}
+
 /** The tools that an agent may use. Deny wins. A name that ends with `*` means all that begin so. */
 export function allowed(tools: readonly Tool[], policy: ToolPolicy): readonly Tool[] {
   return tools.filter(({ name }) => isAllowed(name, policy));

@@ -5,6 +5,7 @@ import { Fault } from "../base/fault.ts";
 import type { Frame } from "../context/meter.ts";
 import type { Mail } from "../mail/letter.ts";
 import { isAbort, isDeadline, isOrder, taskOf } from "../mail/task.ts";
+import { wishOf } from "../mail/wish.ts";
 import { isOneShot, type SessionKey } from "../routing/key.ts";
 import { livingBelow } from "../sessions/below.ts";
 import type { Writing } from "../sessions/held.ts";
@@ -47,21 +48,24 @@ export async function endTurn(
   closing: Closing,
   ending: Ending,
 ): Promise<void> {
-  const said = await committedEnd(parts, place, closing, ending);
+  const { said, over } = await committedEnd(parts, place, closing, ending);
   const { outcome, reason } = ending;
   const { lastSeq: seq } = place.held.row.transcript;
   tellEnd(place.span, outcome);
-  const letters = [...closing.askers.letters, ...(closing.obeying ? [closing.obeying.id] : [])];
-  parts.answers.tell(letters, { outcome, reason, text: outcome === "done" ? said : "", seq });
+  parts.answers.tell(closing.askers.letters, { outcome, reason, text: outcome === "done" ? said : "", seq });
+  const vain = outcome === "done" ? ({ outcome: "failed", reason: VAIN } as const) : { outcome, reason };
+  parts.answers.tell(over, { ...vain, text: "", seq });
 }
 
-/** What was said, for those who asked. */
+const VAIN = "the session ended before it was done";
+
+/** What was said, for those who asked; and the wishes that are over with it. */
 async function committedEnd(
   parts: TurnParts,
   place: Place,
   closing: Closing,
   ending: Ending,
-): Promise<string> {
+): Promise<{ readonly said: string; readonly over: readonly string[] }> {
   const { held, mailbox } = place;
   const said = ending.words.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
   const find = (key: SessionKey): Promise<Session | null> => parts.store.session(key);
@@ -69,9 +73,12 @@ async function committedEnd(
   let isRead = false; // the mailbox was read anew, so that what is not in it does not wait
   for (let stays = false; ;) {
     const isOver = (task: string): boolean => closing.askers.has(task) || (isRead && !mailbox.has(task));
+    // Of a session that ends nobody makes the context smaller.
+    const isVain = (mail: Mail): boolean =>
+      mail.id === closing.obeying?.id || (isRead && !stays && wishOf(mail) !== null);
+    const over = mailbox.known.filter(isVain).map(({ id }) => id);
     const late = mailbox.known.filter(
-      (mail) =>
-        mail.id === closing.obeying?.id || isAbort(mail) || (isDeadline(mail) && isOver(taskOf(mail))),
+      (mail) => isVain(mail) || isAbort(mail) || (isDeadline(mail) && isOver(taskOf(mail))),
     );
     const reports = await reportsOf(parts, place, closing, ending, said);
     const below = ending.outcome === "killed" ? await killingBelow(parts.store, held.key) : [];
@@ -82,7 +89,7 @@ async function committedEnd(
     try {
       await held.commit({ ...writing, take, others });
       mailbox.remove(take);
-      return said;
+      return { said, over };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       if (error.code === "unread" && ending.outcome === "killed") await closing.takeRest();

@@ -6,7 +6,7 @@ import { MARKER_NOTE } from "../routing/envelope.ts";
 import { describeKey, type SessionKey } from "../routing/key.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Store } from "../store/store.ts";
-import { formOf, type Tool } from "../tools/tool.ts";
+import { formBytesOf, formOf, type Tool } from "../tools/tool.ts";
 
 /** What a request is made of. */
 export interface Asking {
@@ -49,7 +49,7 @@ export function isShared(key: SessionKey): boolean {
 
 /** What stands around the conversation in every request of a turn. */
 export function frameOf({ held, persona, tools }: Pick<Asking, "held" | "persona" | "tools">): Frame {
-  const forms = tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools.map(formOf)));
+  const forms = tools.reduce((bytes, tool) => bytes + formBytesOf(tool) + 1, 0); // a comma each, or a bracket
   return { system: Buffer.byteLength(systemOf(persona, held)), tools: forms };
 }
 

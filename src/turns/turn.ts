@@ -26,8 +26,10 @@ import type { Held } from "../sessions/held.ts";
 import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Usage } from "../sessions/session.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
+import type { Question } from "./ask.ts";
 import { Askers, startedNote } from "./askers.ts";
 import { isReady } from "./before.ts";
+import { callPartsOf } from "./calling.ts";
 import { Doing } from "./doing.ts";
 import { endTurn, failureWords, leftOpen, reasonOf, type Ending } from "./ending.ts";
 import { interrupted, settleLeft } from "./left.ts";
@@ -39,11 +41,9 @@ import { named, NO_TOKENS_TOLD, spoken, type Said, type Voice } from "./spoken.t
 import { Standing } from "./standing.ts";
 import { isRest, obeyed, Stopped, Stops, type Stop } from "./stop.ts";
 import { Tidying } from "./tidying.ts";
-import { callPartsOf } from "./calling.ts";
 import { runCalls, type CallParts } from "./toolcalls.ts";
 import { tellEnd } from "./traced.ts";
 import { askModel, type Asked } from "./voices.ts";
-import type { Question } from "./ask.ts";
 import type { OpenTurn, Unsettled } from "./where.ts";
 
 type Reply = Extract<Answer, { kind: "reply" }>;

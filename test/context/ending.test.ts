@@ -7,10 +7,10 @@ import { detailsOf } from "../../src/context/compaction.ts";
 import { OVERFLOWS_MAX, SUMMARY_TRIES_MAX } from "../../src/limits.ts";
 import type { Entry } from "../../src/transcript/entry.ts";
 import { assertSpoken } from "./spoken.ts";
-import { Scene, SUMMINGS, type Mood } from "./moody.ts";
+import { Scene, SUMMINGS, type Mood, type Moody } from "./moody.ts";
 
 /** Shrinking would take minutes: a seed replays what failed. */
-const RUNS = 50;
+const RUNS = 40;
 
 /** What we take a token to be before a model has reported any. */
 const ASSUMED = 1 / 3.5;
@@ -52,6 +52,13 @@ function answersIn(entries: readonly Entry[]): number {
   return entries.filter((entry) => entry.type === "message" && entry.message.role === "assistant").length;
 }
 
+/** What stands around the conversation is most of what it takes, or it takes less than half of what it says. */
+function isHopeless(model: Moody, { takes, windowTokens }: Mood): boolean {
+  const [request] = model.requests;
+  const around = request === undefined ? 0 : model.tokensOf({ ...request, messages: [] });
+  return takes < 0.5 || around > 0.6 * takes * windowTokens;
+}
+
 const seen = { compactions: 0, summaries: 0, truncations: 0, refusals: 0 };
 
 async function played(mood: Mood, sizes: readonly number[]): Promise<readonly [Scene, readonly Entry[]]> {
@@ -62,6 +69,8 @@ async function played(mood: Mood, sizes: readonly number[]): Promise<readonly [S
       [scene.failures, scene.model.refusals] = [0, 0];
       const { outcome } = await scene.ask(`(${at}) Go on. ${"Please. ".repeat(size / 8)}`);
       assert.notEqual(outcome, "failed");
+      if (outcome === "overflow")
+        assert.ok(isHopeless(scene.model, mood), "two refusals were enough to learn from");
       assert.ok(scene.failures <= SUMMARY_TRIES_MAX, `${scene.failures} attempts came to nothing`);
       assert.ok(scene.model.refusals <= OVERFLOWS_MAX + 1, `${scene.model.refusals} refusals`);
       const entries = await scene.entries();

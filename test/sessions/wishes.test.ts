@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { RealWorld, type ConfigInput } from "../../src/index.ts";
 import { fsck } from "../../src/upkeep/fsck.ts";
 import { Program } from "../fixtures/program.ts";
-import { MAIN } from "./family.ts";
+import { childOf, endings, MAIN, until } from "./family.ts";
 import { calling, compactionsIn, Mind, minded, prose } from "./mind.ts";
 import { Gate, notesIn, saying, Stage } from "./stage.ts";
 
@@ -127,7 +127,7 @@ describe("a summary that was asked for", () => {
     const mind = new Mind();
     const gate = new Gate("summariser");
     const given = tools.map((each) => each.tool);
-    const stage = await Stage.open(t, minded(["gate"]), { models: [mind], tools: given });
+    const stage = await Stage.open(t, minded(["gate", "sessions_spawn"]), { models: [mind], tools: given });
     const sums = mind.sums;
     const key = "agent:main:thread:work";
     for (const at of [1, 2, 3]) await stage.sessions.ask(key, `Message ${at}. ${prose(1_500)}`);
@@ -211,5 +211,31 @@ describe("a summary that was asked for", () => {
     gate.open();
     assert.deepEqual([(await wished).outcome, (await asked).text], ["done", "Here."]);
     assert.ok(mind.shown.includes("## Goal"));
+  });
+
+  test("of a child in its last step is over with the child, which reports", async (t) => {
+    const work = new Gate();
+    const { stage, mind } = await gated(t);
+    mind.answers = async ({ messages }) => {
+      const isChild = JSON.stringify(messages).includes("via sessions_spawn]]");
+      if (!isChild)
+        return messages.length === 1 ? calling(["sessions_spawn", { task: "Work." }]) : saying("Yes.");
+      await work.pass();
+      return saying("It is done.");
+    };
+    await stage.sessions.ask(MAIN, "Give it.");
+    await work.reached();
+    const child = await childOf(stage, MAIN);
+    const wished = Promise.all([
+      stage.sessions.call("compact", { sessionKey: child }),
+      stage.sessions.call("handoff", { sessionKey: child }),
+    ]);
+    await stage.until(async () => (await stage.sessions.status(child)).waitingLetters === 2);
+    work.open();
+    for (const { outcome, reason } of await wished)
+      assert.deepEqual([outcome, reason], ["failed", "the session ended before it was done"]);
+    await until(stage, child, "ended");
+    await stage.until(async () => (await endings(stage, MAIN)).length === 1);
+    assert.deepEqual(await stage.outcomes(child), ["done"]);
   });
 });
