@@ -2,7 +2,7 @@
 // results are pruned, and when the old part is compacted too. Tokens without a cache; and as they are priced with one, where
 // what stands in front and has not changed is read and the rest is written.
 
-import { roomOf } from "../../src/context/room.ts";
+import { roomOf, type Room } from "../../src/context/room.ts";
 import { millionTokens, percent, ratioFigure, type Figure } from "../measure.ts";
 import { replay, type Cost, type Way } from "./replay.ts";
 import { generatedOnes, realOne, type Told } from "./told.ts";
@@ -29,9 +29,7 @@ export function economy(): Figure[] {
 }
 
 function figuresOf(told: Told, isReal: boolean): Figure[] {
-  const frame = (told.frame.system + told.frame.tools) * told.tokensPerByte;
-  const room = roomOf(WINDOW_TOKENS, { sizeTokens: null, reserveTokens: null }, frame);
-  const cost = (way: Way): Cost => replay(told, way, room);
+  const cost = (way: Way): Cost => replay(told, way, roomFor(WINDOW_TOKENS, null));
   const [full, pruned, compacted] = [cost("full"), cost("pruned"), cost("compacted")];
   const what = `input of ${told.name}, ${full.calls} calls`;
   const ways = [
@@ -69,7 +67,29 @@ function figuresOf(told: Told, isReal: boolean): Figure[] {
     base: percent(readShareOf(full)),
     wanted: isReal ? wanted : null,
   };
-  return [...plain, ...cached, reading];
+  return [...plain, ...cached, reading, ...(isReal ? elsewhere(told, full) : [])];
+}
+
+/** The same where somebody has set another size, and with another window. */
+function elsewhere(told: Told, full: Cost): Figure[] {
+  const sizes = [40_000, 80_000].map((size) => ({
+    words: `with sizeTokens ${size.toLocaleString("en-US")}`,
+    room: roomFor(WINDOW_TOKENS, size),
+  }));
+  const large = { words: "with a window of 1,000,000", room: roomFor(1_000_000, null) };
+  return [...sizes, large].map(({ words, room }) => {
+    const { input, prunings, compactions } = replay(told, "compacted", room);
+    return ratioFigure({
+      what: `input of ${told.name} ${words}: pruned ${prunings} and compacted ${compactions} times`,
+      ours: millionTokens(input),
+      beside: "full history",
+      base: millionTokens(full.input),
+    });
+  });
+}
+
+function roomFor(windowTokens: number, sizeTokens: number | null): (frame: number) => Room {
+  return (frame) => roomOf(windowTokens, { sizeTokens, reserveTokens: null }, frame);
 }
 
 /** The summariser's questions are input too, and nothing of them is read from a cache. */

@@ -1,8 +1,12 @@
 // A transcript lived through again, call by call: what each call would have been sent, and what that costs.
 //
-// Everything that decides is what turns use: src/context, in the order of turns/tidying.ts. Two things are not the real ones.
-// The answers are those of the transcript, whatever they were shown: nobody reads again what was taken away. And the summary
-// is a stand-in, because no model is asked: pieces of what was cut off, in sections, as large as a summary is.
+// What decides is what turns use: dueIn, and src/context. What is not as it would be:
+//   - the answers are those of the transcript, whatever they were shown: nobody reads again what was taken away
+//   - the summary is a stand-in, because no model is asked: pieces of what was cut off, in sections, 1,500 tokens, which is what
+//     1,000 words of them are that a summariser is asked for
+//   - a flush is one call that writes nothing; nothing is pinned
+//   - the meter hears of tokens that are strictly in proportion to its own bytes: it is never wrong
+//   - a cache forgets nothing in the time between two calls
 //
 //   full      every call is sent all that came before it
 //   pruned    old tool results leave the prompt
@@ -13,7 +17,6 @@ import type { Cut } from "../../src/context/cut.ts";
 import { flushNote, withoutFlushes } from "../../src/context/flush.ts";
 import { materialOf, type Material } from "../../src/context/material.ts";
 import { meter, type Speaker } from "../../src/context/meter.ts";
-import { prunePlan } from "../../src/context/prune.ts";
 import { chunksOf, questionOf } from "../../src/context/question.ts";
 import type { Room } from "../../src/context/room.ts";
 import { SECTIONS } from "../../src/context/sections.ts";
@@ -21,6 +24,7 @@ import { mended } from "../../src/context/summary.ts";
 import type { Body, Entry, Message, MessageUsage } from "../../src/transcript/entry.ts";
 import {
   compactionOf,
+  dueIn,
   worthCutting,
   type Made,
   type Measured,
@@ -54,8 +58,9 @@ export interface Cost {
   readonly compactions: number;
 }
 
-export function replay(told: Told, way: Way, room: Room): Cost {
-  const living = new Living(told, way, room);
+/** `roomFor` says how the window is divided, of which system prompt and tools take so many tokens. */
+export function replay(told: Told, way: Way, roomFor: (frame: number) => Room): Cost {
+  const living = new Living(told, way, roomFor);
   for (const entry of told.entries) living.add(entry);
   return living.cost;
 }
@@ -63,7 +68,7 @@ export function replay(told: Told, way: Way, room: Room): Cost {
 class Living {
   readonly #told: Told;
   readonly #way: Way;
-  readonly #room: Room;
+  readonly #roomFor: (frame: number) => Room;
   /** From where the context starts, as a store gives them. */
   #entries: Entry[] = [];
   #notes = 0;
@@ -73,10 +78,10 @@ class Living {
     ...{ largest: 0, prunings: 0, compactions: 0 },
   };
 
-  constructor(told: Told, way: Way, room: Room) {
+  constructor(told: Told, way: Way, roomFor: (frame: number) => Room) {
     this.#told = told;
     this.#way = way;
-    this.#room = room;
+    this.#roomFor = roomFor;
   }
 
   /** An answer is a call first. One without usage is none: it was stopped, and nobody knows what was charged. */
@@ -92,19 +97,15 @@ class Living {
 
   /** As a turn does it before each step (turns/tidying.ts). */
   #makeRoom(speaker: Speaker): void {
-    let measured = this.#measured(speaker);
-    const { room } = measured;
-    if (measured.reading.tokens < room.pruneAt) return;
-    const plan = prunePlan(this.#entries, room, measured.reading.tokensPerByte);
-    if (plan !== null) {
-      this.#note(plan);
+    let due = dueIn(this.#measured(speaker), SHOWING);
+    if (due !== null && "prune" in due) {
+      this.#note(due.prune);
       this.cost = { ...this.cost, prunings: this.cost.prunings + 1 };
-      measured = this.#measured(speaker);
+      due = dueIn(this.#measured(speaker), SHOWING);
     }
-    if (this.#way !== "compacted" || measured.reading.tokens < room.compactAt) return;
-    if (worthCutting(measured, SHOWING) === null) return;
+    if (this.#way !== "compacted" || due === null || "prune" in due) return;
     this.#flush(speaker);
-    measured = this.#measured(speaker);
+    const measured = this.#measured(speaker);
     const cut = worthCutting(measured, SHOWING);
     if (cut !== null) this.#compact(cut, measured);
   }
@@ -112,7 +113,8 @@ class Living {
   #measured(speaker: Speaker): Measured {
     const reading = meter(this.#entries, this.#told.frame, speaker, false);
     const model = `${speaker.provider}/${speaker.name}`;
-    return { entries: this.#entries, reading, room: this.#room, model };
+    const { system, tools } = reading.parts;
+    return { entries: this.#entries, reading, room: this.#roomFor(system + tools), model };
   }
 
   /** Before a compaction the agent is asked whether something is to last; here it has nothing, and that is one call more. */

@@ -1,12 +1,15 @@
 // A piece of a long text with what stands around it, so that no character is cut in two and no secret is told in halves.
 
-import { isUtf8 } from "node:buffer";
 import { secretsIn, type Hidden } from "../base/redact.ts";
+import { textRuns, type Run } from "../base/utf8.ts";
+
+/** Bytes that are no text, of so many, that make a piece no text. A text in an old encoding has fewer, a picture far more. */
+const BAD_OF = 8;
 
 export class Window {
   readonly bytes: Buffer;
   readonly #isRedacted: boolean;
-  #hidden: readonly Hidden[] | null = null;
+  #hidden: readonly Hidden[] | null = null; // in bytes
 
   /** `isRedacted`: what looks like a secret is not shown. */
   constructor(bytes: Buffer, isRedacted: boolean) {
@@ -28,42 +31,68 @@ export class Window {
     return Math.min(next, this.bytes.length);
   }
 
+  /** Bytes of a piece that belong to no character. */
+  bad(from: number, to: number): number {
+    let good = 0;
+    for (const run of textRuns(this.bytes, { from, to })) good += run.to - run.from;
+    return to - from - good;
+  }
+
   isText(from: number, to: number): boolean {
-    return isUtf8(this.bytes.subarray(from, to));
+    return this.bad(from, to) * BAD_OF <= to - from;
   }
 
   /** Both are where characters begin. */
   shown(from: number, to: number): string {
     if (!this.isText(from, to)) return `[${to - from} bytes that are not text]`;
-    const text = this.bytes.toString("utf8", from, to);
-    if (!this.#isRedacted) return text;
-    const [begin, end] = this.#characters(from, to);
     let out = "";
-    let at = begin;
+    let at = from;
     for (const hidden of this.#secrets()) {
-      if (hidden.to <= begin || hidden.from >= end) continue;
-      out += text.slice(at - begin, Math.max(at, hidden.from) - begin) + hidden.shown;
-      at = Math.min(end, hidden.to);
+      if (hidden.to <= from || hidden.from >= to) continue;
+      out += this.bytes.toString("utf8", at, Math.max(at, hidden.from)) + hidden.shown;
+      at = Math.min(to, hidden.to);
     }
-    return out + text.slice(at - begin);
+    return out + this.bytes.toString("utf8", at, to);
   }
 
-  /** Whether something of it is not shown: then not even that it is there may be told. */
-  hides(from: number, to: number): boolean {
-    if (!this.#isRedacted) return false;
-    const [begin, end] = this.#characters(from, to);
-    return this.#secrets().some((hidden) => hidden.from < end && hidden.to > begin);
-  }
-
-  #characters(from: number, to: number): readonly [begin: number, end: number] {
-    const begin = this.bytes.toString("utf8", 0, from).length;
-    return [begin, begin + this.bytes.toString("utf8", from, to).length];
+  /** What is not hidden of a piece. Only this may be looked through: what is in a secret, not even time may tell. */
+  *open({ from, to }: Run): Generator<Run> {
+    let at = from;
+    for (const hidden of this.#secrets()) {
+      if (hidden.to <= at) continue;
+      if (hidden.from >= to) break;
+      if (hidden.from > at) yield { from: at, to: hidden.from };
+      at = hidden.to;
+    }
+    if (at < to) yield { from: at, to };
   }
 
   #secrets(): readonly Hidden[] {
-    this.#hidden ??= secretsIn(this.bytes.toString("utf8"));
+    this.#hidden ??= this.#isRedacted ? hiddenIn(this.bytes) : [];
     return this.#hidden;
   }
+}
+
+/** Where secrets are, in bytes. A byte that is no text is taken for a character, which no space and no letter is. */
+function hiddenIn(bytes: Buffer): readonly Hidden[] {
+  const text = plain(bytes).toString("utf8");
+  let [chars, at] = [0, 0];
+  const bytesTo = (to: number): number => {
+    at += Buffer.byteLength(text.slice(chars, to));
+    chars = to;
+    return at;
+  };
+  return secretsIn(text).map(({ from, to, shown }) => {
+    const isCut = !text.slice(from, to).isWellFormed(); // in the middle of a character
+    return { from: bytesTo(from), to: bytesTo(isCut ? to + 1 : to), shown };
+  });
+}
+
+/** As many bytes, and all are text. */
+function plain(bytes: Buffer): Buffer {
+  const out = Buffer.alloc(bytes.length);
+  for (const { from, to } of textRuns(bytes, { from: 0, to: bytes.length })) bytes.copy(out, from, from, to);
+  return out;
 }
 
 /** Whether a byte of UTF-8 goes on with a character. */

@@ -111,7 +111,7 @@ test("a model that does not count its tools is believed, and what comes after is
 
 test("what was pruned after the last report is not there any more", () => {
   const entries = conversation(20, 0.3);
-  const note = prunePlan(entries, { keep: 500, batch: 100 }, 0.3);
+  const note = prunePlan(entries, { fresh: 500, batch: 100 }, 0.3);
   assert.ok(note);
   const less = [...entries, ...entriesOf([note], entries.length)];
   const [before, after] = [entries, less].map((each) => meter(each, FRAME, SPEAKER, false));

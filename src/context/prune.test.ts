@@ -17,7 +17,7 @@ import { assemble } from "./assemble.ts";
 import { prunePlan, type Pruned } from "./prune.ts";
 
 const LONG = "a line of output\n".repeat(100);
-const ROOM = { keep: 1_000, batch: 500 };
+const ROOM = { fresh: 1_000, batch: 500 };
 const PER_BYTE = 1 / 4;
 
 /** A question, and answers with one call each, whose result is this. */
@@ -72,9 +72,9 @@ test("P2: results that no answer has seen are not pruned, however many they are"
     ...calls.map((id) => returned(id, LONG)),
     asked("by the way"),
   ]);
-  assert.equal(prunePlan(all, { keep: 0, batch: 0 }, PER_BYTE), null);
+  assert.equal(prunePlan(all, { fresh: 0, batch: 0 }, PER_BYTE), null);
   const seen = [...all, ...entriesOf([answered([text("done")])], all.length)];
-  assert.notEqual(prunePlan(seen, { keep: 0, batch: 0 }, PER_BYTE), null);
+  assert.notEqual(prunePlan(seen, { fresh: 0, batch: 0 }, PER_BYTE), null);
 });
 
 test("P2: small results stay whole", () => {
@@ -159,7 +159,7 @@ test("C4: a prompt begins with the one before it, unless something was pruned or
         add(...bodies);
         const shown = assemble(entries, false).map((message) => JSON.stringify(message));
         assert.deepEqual(shown.slice(0, before.length), before);
-        const note = prunePlan(entries, { keep: 500, batch: 300 }, PER_BYTE, new Set([`e-${pin * 3}`]));
+        const note = prunePlan(entries, { fresh: 500, batch: 300 }, PER_BYTE, new Set([`e-${pin * 3}`]));
         if (note !== null) {
           add(note);
           notes += 1;

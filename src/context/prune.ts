@@ -42,13 +42,13 @@ const NOTHING: Pruning = { through: -1, except: new Set() };
 /** The note to append; null: it is not worth a changed prefix. `pins` are ids of entries. */
 export function prunePlan(
   entries: readonly Entry[],
-  room: Pick<Room, "keep" | "batch">,
+  room: Pick<Room, "fresh" | "batch">,
   tokensPerByte: number,
   pins: ReadonlySet<string> = new Set(),
 ): Body | null {
   const window = windowOf(entries);
   const now = pruningIn(window);
-  const before = Math.min(seenBefore(window), oldBefore(window, now, room.keep / tokensPerByte));
+  const before = Math.min(seenBefore(window), oldBefore(window, now, room.fresh / tokensPerByte));
   let [results, bytes, through] = [0, 0, now.through];
   for (const [at, entry] of window.slice(0, before).entries()) {
     if (isPruned(entry, at, now) || !isPrunable(entry) || pins.has(entry.id)) continue;

@@ -26,6 +26,11 @@ test("a size or a reserve that was set is taken, within the window", () => {
 test("what tools and the system prompt take is not what pruning and keeping are measured by", () => {
   const { compactAt, pruneAt, keep, batch } = roomOf(8_000, UNSET, 4_200);
   assert.deepEqual([compactAt, pruneAt, keep, batch], [6_000, 5_099, 300, 360]);
+  assert.deepEqual(
+    [roomOf(1_000_000, UNSET, 5_000), roomOf(200_000, UNSET, 5_000)].map(({ pruneAt: at }) => at),
+    [34_999, 32_499],
+    "a large window is no reason to keep what is stale",
+  );
   const small = roomOf(200_000, { sizeTokens: 3_000, reserveTokens: null }, 4_200);
   assert.equal(small.compactAt, 6_200, "a size below them leaves a conversation something");
 });
@@ -42,7 +47,7 @@ test("whatever is set, there is room, and its parts fit each other", () => {
         const room = roomOf(window, { sizeTokens, reserveTokens }, frame);
         assert.ok(room.compactAt >= 1 && room.compactAt <= room.window);
         assert.ok(room.most <= room.window && room.compactAt <= room.most);
-        assert.ok(room.pruneAt < room.compactAt && room.keep + room.batch < room.compactAt);
+        assert.ok(room.pruneAt < room.compactAt && room.keep + room.batch < room.compactAt && room.fresh <= room.keep);
         for (const each of Object.values(room)) assert.ok(Number.isSafeInteger(each) && each >= 0);
       },
     ),

@@ -14,17 +14,21 @@ const SIZE_TOKENS_MIN = 48_000;
 /** What a conversation has at least beside the system prompt and the tools, whatever size was set: it must get somewhere. */
 const CONVERSATION_TOKENS_MIN = 2_000;
 
-/** Of what a conversation has: where pruning begins, what neither touches, and the least that a changed prefix must save. */
+/** Of what a conversation has: where pruning begins, what is not touched, and the least that a changed prefix must save. */
 const PRUNE_SHARE = 1 / 2;
 const KEEP_SHARE = 1 / 6;
 const BATCH_SHARE = 1 / 5;
+
+/** For pruning a conversation has no more than this, unless a size was set: what a tool returned long ago is stale in any window. */
+const PRUNED_TOKENS_MAX = 60_000;
 
 export interface Room {
   readonly window: number;
   readonly most: number; //      of a request; the rest is for the answer
   readonly compactAt: number; // past it the context is compacted
+  readonly keep: number; //      of the newest part: a compaction does not touch it if it can be helped
   readonly pruneAt: number; //   past it old tool results leave the prompt
-  readonly keep: number; //      of the newest part: neither touches it if it can be helped
+  readonly fresh: number; //     of the newest part: pruning does not touch it
   readonly batch: number; //     the least that a pruning must save
 }
 
@@ -44,12 +48,14 @@ export function roomOf(windowTokens: number, policy: SizePolicy, frame: number):
   const size = Math.max(wanted, frame + CONVERSATION_TOKENS_MIN);
   const compactAt = Math.max(1, Math.floor(Math.min(most, size)));
   const conversation = Math.max(0, compactAt - frame);
+  const pruned = policy.sizeTokens === null ? Math.min(conversation, PRUNED_TOKENS_MAX) : conversation;
   return {
     window,
     most,
     compactAt,
-    pruneAt: Math.max(0, compactAt - Math.ceil(conversation * PRUNE_SHARE) - 1),
     keep: Math.floor(conversation * KEEP_SHARE),
-    batch: Math.floor(conversation * BATCH_SHARE),
+    pruneAt: Math.max(0, compactAt - conversation + Math.floor(pruned * PRUNE_SHARE) - 1),
+    fresh: Math.floor(pruned * KEEP_SHARE),
+    batch: Math.floor(pruned * BATCH_SHARE),
   };
 }

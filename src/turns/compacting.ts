@@ -6,9 +6,10 @@
 
 import type { CompactionDetails, Occasion } from "../context/compaction.ts";
 import { cutOf, type Cut } from "../context/cut.ts";
-import { insideFlushes, withoutFlushes } from "../context/flush.ts";
+import { insideFlushes, isFlushing, withoutFlushes } from "../context/flush.ts";
 import { materialOf, verbatimsOf, type Material, type Shown } from "../context/material.ts";
 import { bytesOf, type Reading } from "../context/meter.ts";
+import { prunePlan } from "../context/prune.ts";
 import type { Room } from "../context/room.ts";
 import { summaryText } from "../context/summary.ts";
 import { assemble } from "../context/assemble.ts";
@@ -68,6 +69,19 @@ export function worthCutting(measured: Measured, shown: Showing): WorthCut | nul
   );
   const savedBytes = shownBytes(entries, shown.shared) - shownBytes(kept, shown.shared) - again;
   return savedBytes < COMPACTED_BYTES_MIN ? null : { ...cut, savedBytes };
+}
+
+/** What is to be done before a step: old results leave, or the older part becomes a summary. */
+export type Due = { readonly prune: Body } | { readonly cut: WorthCut };
+
+/** Null: nothing is. */
+export function dueIn(measured: Measured, shown: Showing): Due | null {
+  const { entries, reading, room } = measured;
+  if (reading.tokens < room.pruneAt || isFlushing(entries)) return null;
+  const prune = prunePlan(entries, room, reading.tokensPerByte, shown.pins);
+  if (prune !== null) return { prune };
+  const cut = reading.tokens < room.compactAt ? null : worthCutting(measured, shown);
+  return cut && { cut };
 }
 
 /** Bytes that the sections of a summary may have: less than what they stand for, and the context is smaller with them. */

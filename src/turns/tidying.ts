@@ -17,14 +17,22 @@ import { Fault } from "../base/fault.ts";
 import { FITTED_BYTES_MIN } from "../context/fit.ts";
 import { flushNote, hasFlushed, isFlushing } from "../context/flush.ts";
 import { meter, type Reading } from "../context/meter.ts";
-import { prunePlan } from "../context/prune.ts";
 import { roomOf } from "../context/room.ts";
 import { OVERFLOWS_MAX, WINDOW_TOKENS_MIN } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
 import { wishedIn, wishOf } from "../mail/wish.ts";
+import type { Model } from "../models/model.ts";
 import type { Answered } from "./answers.ts";
 import type { Question } from "./ask.ts";
-import { compact, shownBytes, shownOf, worthCutting, type Compacting, type Measured } from "./compacting.ts";
+import {
+  compact,
+  dueIn,
+  shownBytes,
+  shownOf,
+  worthCutting,
+  type Compacting,
+  type Measured,
+} from "./compacting.ts";
 import { handOff } from "./handoff.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { isShared } from "./request.ts";
@@ -75,17 +83,14 @@ export class Tidying {
   async makeRoom(): Promise<boolean> {
     const { held } = this.#place;
     let measured = await this.#measured();
-    if (measured.reading.tokens < measured.room.pruneAt || isFlushing(measured.entries)) return false;
-    const { tokensPerByte } = measured.reading;
-    const pins = new Set(held.row.settings.pins);
-    const plan = prunePlan(measured.entries, measured.room, tokensPerByte, pins);
-    if (plan !== null) {
-      await held.commit({ entries: [plan] });
+    let due = dueIn(measured, shownOf(this.#place));
+    if (due !== null && "prune" in due) {
+      await held.commit({ entries: [due.prune] });
       measured = await this.#measured();
+      due = dueIn(measured, shownOf(this.#place));
     }
     const { step } = this.#question();
-    if (measured.reading.tokens < measured.room.compactAt || this.#compactedAt === step) return false;
-    if (worthCutting(measured, shownOf(this.#place)) === null) return false;
+    if (due === null || "prune" in due || this.#compactedAt === step) return false;
     if (await this.#flushes(measured)) return true;
     this.#compactedAt = step;
     return await this.#compact(measured, { occasion: "size" }); // Who wrote meanwhile is heard first.
@@ -197,9 +202,10 @@ export class Tidying {
   /** The model in force writes the summary too, unless the agent has another for it; then the first stands behind that one. */
   #summarisers(): Voices {
     const { summaryModel } = this.#place.agent.context;
-    const voices = this.#standing.voices().map((voice): Voice => ({ ...voice, thinking: "off" }));
-    const own = summaryModel === null ? [] : [this.#parts.catalog.find(summaryModel)];
-    return [...own.map((model): Voice => ({ model, thinking: "off" })), ...voices] as unknown as Voices;
+    const plain = (model: Model): Voice => ({ model, thinking: "off" });
+    const [first, ...others] = this.#standing.voices();
+    const voices: Voices = [plain(first.model), ...others.map(({ model }) => plain(model))];
+    return summaryModel === null ? voices : [plain(this.#parts.catalog.find(summaryModel)), ...voices];
   }
 
   async #measured(): Promise<Measured> {

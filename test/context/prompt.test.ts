@@ -4,11 +4,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as fc from "fast-check";
 import { assemble, sourceOf, withPictures } from "../../src/context/assemble.ts";
-import { isFlushing, withoutFlushes } from "../../src/context/flush.ts";
+import { withoutFlushes } from "../../src/context/flush.ts";
 import { fitted } from "../../src/context/fit.ts";
 import { materialOf, sized } from "../../src/context/material.ts";
 import { meter } from "../../src/context/meter.ts";
-import { prunePlan } from "../../src/context/prune.ts";
 import { roomOf } from "../../src/context/room.ts";
 import { mended, problemsIn, truncationOf } from "../../src/context/summary.ts";
 import { bytesOf } from "../../src/context/weight.ts";
@@ -17,7 +16,13 @@ import type { Model } from "../../src/models/model.ts";
 import type { Held } from "../../src/sessions/held.ts";
 import { textOf, type Entry, type Message } from "../../src/transcript/entry.ts";
 import { contextStart } from "../../src/transcript/fold.ts";
-import { compactionOf, sectionsBytes, worthCutting, type Measured } from "../../src/turns/compacting.ts";
+import {
+  compactionOf,
+  dueIn,
+  sectionsBytes,
+  worthCutting,
+  type Measured,
+} from "../../src/turns/compacting.ts";
 import { wordsOf } from "../fixtures/conversation.ts";
 import { APIS, ask, modelAt, PIXEL } from "../providers/asking.ts";
 import { Standin } from "../providers/standin.ts";
@@ -110,12 +115,12 @@ class Tidied {
 
   /** As before a step. */
   async makeRoom(): Promise<void> {
-    const { reading, room, entries } = await this.measured();
-    if (reading.tokens < room.pruneAt || isFlushing(entries)) return;
-    const plan = prunePlan(entries, room, reading.tokensPerByte, this.pins);
-    if (plan !== null) await this.held.commit({ entries: [plan] });
+    const shown = { pins: this.pins, shared: this.#case.shared, copied: 0 };
+    const due = dueIn(await this.measured(), shown);
+    if (due !== null && "prune" in due) await this.held.commit({ entries: [due.prune] });
     const now = await this.measured();
-    if (now.reading.tokens >= now.room.compactAt) await this.compact(now);
+    const then = dueIn(now, shown);
+    if (then !== null && "cut" in then) await this.compact(now);
   }
 
   /** False: there is nothing to gain. */
