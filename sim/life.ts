@@ -104,14 +104,14 @@ export class Life {
 
 /** Notes are files, and a simulated world has none. */
 const NO_MEMORY: Memory = {
-  list: async () => ({ notes: [], more: false }),
+  list: async () => ({ notes: [], more: false, unread: 0 }),
   read: async (_workspace, path) => {
     throw new Fault("not_found", `there is no note ${path}`);
   },
   write: async () => {
     throw new Fault("disk_full", "there is no room for notes here");
   },
-  search: async () => ({ hits: [], skipped: 0 }),
+  search: async () => ({ hits: [], skipped: 0, more: false }),
   close: async () => {},
 };
 

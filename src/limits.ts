@@ -1,5 +1,5 @@
 // Every bound, with its unit in the name and its reason beside it. Everything that can grow has one, and
-// reaching it has a named outcome.
+// reaching it has a named outcome. Those of one folder alone are there: context, calls and gateway have a limits.ts too.
 
 import { assert } from "./base/assert.ts";
 
@@ -108,6 +108,18 @@ export const NOTES_MAX = 2_000;
 export const NOTES_BYTES_MAX = 32 * 1024 * 1024;
 export const NOTES_DEEP_MAX = 8;
 
+/** Names below `memory/` that are looked at for notes: other files may stand there too. What is in further folders is told as left out. */
+export const NOTES_NAMES_MAX = 10_000;
+
+/** Different words of one question to notes: each costs a walk through the index, and all agents wait for one thread. */
+export const NOTE_WORDS_MAX = 32;
+
+/** Characters of a long note in which a snippet is looked for: some milliseconds for each note that is found. */
+export const SNIPPET_WITHIN_CHARS = 64 * 1024;
+
+/** Bytes of notes that are in indexes at once, of all agents. An index takes some times as much memory as its notes have bytes. */
+export const NOTE_INDEXES_BYTES_MAX = 64 * 1024 * 1024;
+
 /** Characters of a note's path: a person types it. */
 export const NOTE_PATH_CHARS_MAX = 512;
 
@@ -129,47 +141,6 @@ export const FOLLOWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Between two looks at what changed in all sessions: people see it as at once, and a busy gateway is asked ten times a second. */
 export const WATCH_PAUSE_MS = 100;
-
-/** Bytes of a request: the pictures of a message in base64, its text, and room around them. */
-export const BODY_BYTES_MAX = 32 * 1024 * 1024;
-
-/** Connections of the gateway. Each costs some 20 KiB; more than a machine's programs and pages need is a flood. */
-export const CONNECTIONS_MAX = 5_000;
-
-/** How long a client may take to say what it wants, and to say all of it. Longer is a slow loris. */
-export const HEADERS_MS_MAX = 10_000;
-export const REQUEST_MS_MAX = 60_000;
-
-/** What one socket may have under way: subscriptions (a page with many sessions open), and calls that wait. */
-export const SUBSCRIPTIONS_MAX = 512;
-export const SOCKET_CALLS_MAX = 256;
-
-/** Bytes that wait in a socket before its subscriptions are not read any more. The follower's own bound comes after it. */
-export const SOCKET_WAITING_BYTES = 1024 * 1024;
-
-/** How long a client that was cut off has to read why, before its connection is ended. */
-export const CUT_OFF_GRACE_MS = 5_000;
-
-/** Between two signs of life of a quiet connection: proxies and routers forget those that are quiet for a minute. */
-export const ALIVE_MS = 25_000;
-
-/** Between two signs of progress of a call that an MCP client waits for. Clients give up after a minute without one. */
-export const MCP_PROGRESS_MS = 10_000;
-
-/** How long a question waits until search has seen what was committed before it: usually some hundredths of a second. */
-export const SEARCH_WAIT_MS = 2_000;
-
-/** How long a turn that is over may take to be read from its transcript. Only damage at its end lets that take longer. */
-export const TURN_READ_MS = 10_000;
-
-/** Requests with a wrong token, or a wrong signature, that one address may make in a second. */
-export const REFUSED_PER_SECOND = 10;
-
-/** Addresses or tokens whose rate is remembered. Who is forgotten begins anew. */
-export const RATES_MAX = 10_000;
-
-/** Named tokens of a gateway. Each request is compared with all of them. */
-export const TOKENS_MAX = 1_000;
 
 /** Letters that one turn begins with, and that enter it before one step. Others wait for the next. */
 export const TURN_LETTERS_MAX = 100;
@@ -208,6 +179,7 @@ export const FAILOVER_PATIENCE_MS = 5_000;
 
 /** Attempts at a summary that fail in one turn, and times that a model refuses a step for its size, before nobody tries again. */
 export const SUMMARY_TRIES_MAX = 2;
+export const SUMMARY_MS_MAX = 5 * 60 * 1_000; // of one attempt, all parts of it
 export const OVERFLOWS_MAX = 2;
 
 /** Tokens of a window that a model's refusals are taken to mean at least: a system prompt, tools and a question have room. */
@@ -277,23 +249,8 @@ export const DELIVERY_MS_MAX = 60_000;
 export const DELIVERY_TRIES_MAX = 8;
 export const DELIVERY_RETRY_MS = 1_000;
 
-/**
- * How old a signed message may be, or how far ahead the clock that signed it. Long enough for clocks that nobody looks after and
- * for a sender's retries; what was overheard can be played again for no longer, and is the same letter then.
- */
-export const WEBHOOK_WINDOW_MS = 5 * 60 * 1_000;
-
 /** Bytes of what a webhook's receiver says about a refusal: a sentence for whoever looks at the outbox. */
 export const WEBHOOK_WORDS_BYTES_MAX = 512;
-
-/** Bytes of a message that are read of an address whose last signatures were wrong: a plain message, but no pictures. */
-export const WEBHOOK_SUSPECT_BYTES_MAX = 16 * 1024;
-
-/**
- * Bytes of larger messages that are read at once before their signatures can be looked at: two of the largest, or many with a
- * picture. Anybody can fill it, for as long as a request may take; what is beyond it comes again later.
- */
-export const WEBHOOK_UNSIGNED_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * How often the store is asked for timers that are due soon. One that another gateway has set, or that a change of the
@@ -317,67 +274,15 @@ export const REPEAT_LOOKBACK_ENTRIES = 100;
 /** Entries looked at, from the end, for the answer to a letter. */
 export const ANSWER_LOOKBACK_ENTRIES = 2_000;
 
-/** Characters of one entry that a history tells; of its tool calls, how many, and characters of their arguments. */
-export const HISTORY_ENTRY_CHARS_MAX = 4_000;
-export const HISTORY_CALLS_MAX = 10;
-export const HISTORY_CALL_CHARS_MAX = 400;
-
-/** Waiting letters that a status counts. */
-export const LETTERS_COUNTED_MAX = 100;
-
 /** Characters of what a model says about its failure. */
 export const FAILURE_CHARS_MAX = 2_000;
-
-/** Bytes of a page of history: of one for people, and of one that is the result of a tool and must stay whole in it. */
-export const HISTORY_BYTES_MAX = 256 * 1024;
-export const HISTORY_BYTES_MAX_OF_TOOL = 12 * 1024;
-
-/**
- * Bytes of a page of a result: of one for people, and of one that is read by a tool, as JSON: whatever is escaped in it, it stays
- * whole, and is not itself a result that has to be read again.
- */
-export const RESULT_PAGE_BYTES_MAX = 256 * 1024;
-export const RESULT_PAGE_BYTES_MAX_OF_TOOL = 14 * 1024;
-
-/** Bytes of a blob that are in memory at once while it is looked through. */
-export const RESULT_RANGE_BYTES = 256 * 1024;
-
-/**
- * Bytes around a piece of a text that are looked at for secrets which reach into it, and for the lines around a match. A private
- * key is a tenth of it.
- */
-export const RESULT_REACH_BYTES = 32 * 1024;
-
-/** Places of a text that one answer tells of, bytes of such a line, and of a line beside it: what is longer is cut. */
-export const RESULT_MATCHES_MAX = 200;
-export const RESULT_LINE_BYTES_MAX = 2_000;
-export const RESULT_BESIDE_BYTES_MAX = 500;
-
-/** Characters that are looked for: a line of a program. Lines beside a match, before it and after it. */
-export const RESULT_GREP_CHARS_MAX = 256;
-export const RESULT_CONTEXT_LINES_MAX = 10;
-
-/** Places within secrets that are passed over in one answer. Each is looked at with what is around it. */
-export const RESULT_HIDDEN_MAX = 500;
-
-/** Sessions in a list that is the result of a tool, for the same reason. */
-export const LISTED_MAX_OF_TOOL = 20;
-
-/**
- * Entries looked at, from the end, for a turn that is traced, and bytes of what is told of it. Of a longer one the beginning is
- * left out, and that is said.
- */
-export const TRACE_ENTRIES_MAX = 5_000;
-export const TRACE_BYTES_MAX = 1024 * 1024;
 
 assert(MESSAGE_TEXT_BYTES_MAX + 32 * 1024 < LETTER_BYTES_MAX, "a message fits a letter");
 assert(MESSAGE_PICTURES_BYTES_MAX <= REQUEST_PICTURES_BYTES_MAX, "the pictures of a message are shown");
 assert(SUMMARY_BYTES_MIN < COMPACTED_BYTES_MIN, "a summary is shorter than what it stands for");
-assert(HISTORY_BYTES_MAX_OF_TOOL < RESULT_BYTES_MAX, "a page that a tool returns is not cut");
 assert(NOTE_BYTES_MAX <= NOTES_BYTES_MAX, "the largest note fits a memory");
-assert(RESULT_PAGE_BYTES_MAX_OF_TOOL + 1_500 < RESULT_BYTES_MAX, "a page that is read is not cut");
-assert(RESULT_LINE_BYTES_MAX * 6 + 1_000 < RESULT_PAGE_BYTES_MAX_OF_TOOL, "an escaped line fits a page");
-assert(RESULT_LINE_BYTES_MAX + RESULT_GREP_CHARS_MAX * 4 < RESULT_REACH_BYTES, "it is in reach");
+assert(NOTES_BYTES_MAX <= NOTE_INDEXES_BYTES_MAX, "a full memory fits the indexes");
+assert(NOTES_MAX <= NOTES_NAMES_MAX, "all notes are looked at");
 assert(OUTWARD_CHARS_MAX * 6 < LETTER_BYTES_MAX, "what leaves fits a letter, however it is escaped");
 assert(LEASE_RENEWED_MS * 3 < LEASE_MS, "a renewal may fail twice");
 assert(LETTER_BYTES_MAX <= MAILBOX_KEPT_BYTES, "the largest letter can be kept");
@@ -388,10 +293,3 @@ assert(FORK_BYTES_MAX * 2 < COMMIT_BYTES_MAX, "what a session starts with fits a
 assert(COMMIT_BYTES_MAX <= LINE_BYTES_MAX, "what we write in one line, we read");
 assert(COMMIT_BYTES_MAX < WAITING_BYTES_MAX, "the largest commit finds room");
 assert(LETTER_BYTES_MAX < COMMIT_BYTES_MAX, "a letter is written into the transcript when it is taken");
-assert(
-  (MESSAGE_PICTURES_BYTES_MAX * 4) / 3 + MESSAGE_TEXT_BYTES_MAX < BODY_BYTES_MAX,
-  "the largest message fits a request",
-);
-assert(BODY_BYTES_MAX <= WEBHOOK_UNSIGNED_BYTES_MAX, "the largest message of a webhook is read");
-assert(WEBHOOK_WINDOW_MS * 2 < MAIL_ID_KEPT_MS, "what is played again while its signature counts is known");
-assert(SOCKET_WAITING_BYTES < FOLLOWER_BYTES_MAX, "a socket is full before its follower is cut off");

@@ -40,17 +40,13 @@ interface Story {
   readonly seed: number;
   /** Messages at least: the turn in which they are reached is finished. */
   readonly messages: number;
-  readonly questionBytes: Range;
-  readonly answerBytes: Range;
+  readonly bytes: { readonly question: Range; readonly answer: Range };
   /** Answers with calls in one turn. */
   readonly steps: Range;
   /** How often each tool is called: a name stands here as often as it is likelier than others. */
   readonly tools: readonly Tool[];
   /** In a hundred. */
-  readonly thinking: number;
-  readonly parallel: number;
-  readonly failed: number;
-  readonly stopped: number;
+  readonly chances: Readonly<Record<"thinking" | "parallel" | "failed" | "stopped", number>>;
 }
 
 type Range = readonly [least: number, most: number];
@@ -59,38 +55,26 @@ const STORIES = {
   coding: {
     seed: 0x5eed_0001,
     messages: 640,
-    questionBytes: [30, 400],
-    answerBytes: [80, 1_200],
+    bytes: { question: [30, 400], answer: [80, 1_200] },
     steps: [2, 14],
     tools: ["read", "read", "read", "edit", "edit", "edit", "bash", "bash", "grep", "write"],
-    thinking: 25,
-    parallel: 15,
-    failed: 8,
-    stopped: 15,
+    chances: { thinking: 25, parallel: 15, failed: 8, stopped: 15 },
   },
   research: {
     seed: 0x5eed_0002,
     messages: 400,
-    questionBytes: [60, 600],
-    answerBytes: [600, 2_500],
+    bytes: { question: [60, 600], answer: [600, 2_500] },
     steps: [2, 10],
     tools: ["fetch", "fetch", "fetch", "fetch", "search", "search", "search", "search", "read", "write"],
-    thinking: 40,
-    parallel: 25,
-    failed: 6,
-    stopped: 15,
+    chances: { thinking: 40, parallel: 25, failed: 6, stopped: 15 },
   },
   chat: {
     seed: 0x5eed_0003,
     messages: 800,
-    questionBytes: [10, 220],
-    answerBytes: [40, 900],
+    bytes: { question: [10, 220], answer: [40, 900] },
     steps: [0, 1],
     tools: ["calendar", "calendar", "calendar", "search", "search", "fetch"],
-    thinking: 10,
-    parallel: 5,
-    failed: 5,
-    stopped: 4,
+    chances: { thinking: 10, parallel: 5, failed: 5, stopped: 4 },
   },
 } as const satisfies Record<string, Story>;
 
@@ -129,17 +113,17 @@ class Telling {
   }
 
   #turn(): void {
-    const content = this.#words.prose(this.#within(this.#story.questionBytes));
+    const content = this.#words.prose(this.#within(this.#story.bytes.question));
     this.#say({ role: "user", content, timestamp: this.#later(30_000, 900_000) });
     const steps = this.#within(this.#story.steps);
     for (let step = 0; step < steps; step += 1) this.#step();
-    if (this.#dice.percent(this.#story.stopped)) return this.#stop();
-    this.#answer([this.#text(this.#within(this.#story.answerBytes))], "stop");
+    if (this.#dice.percent(this.#story.chances.stopped)) return this.#stop();
+    this.#answer([this.#text(this.#within(this.#story.bytes.answer))], "stop");
   }
 
   /** One answer that calls tools, often one, sometimes some at once; then their results, in the order of the calls. */
   #step(): void {
-    const count = this.#dice.percent(this.#story.parallel) ? this.#dice.between(2, 4) : 1;
+    const count = this.#dice.percent(this.#story.chances.parallel) ? this.#dice.between(2, 4) : 1;
     const works = Array.from({ length: count }, () => this.#work(this.#dice.one(this.#story.tools)));
     const calls = works.map((work) => {
       this.#calls += 1;
@@ -172,7 +156,7 @@ class Telling {
   }
 
   #answer(content: readonly Block[], stopReason: string): void {
-    const thought = this.#dice.percent(this.#story.thinking) ? [this.#thinking()] : [];
+    const thought = this.#dice.percent(this.#story.chances.thinking) ? [this.#thinking()] : [];
     const blocks = [...thought, ...content];
     const tokens = (bytes: number): number => Math.ceil(bytes / GENERATED_BYTES_A_TOKEN);
     const usage: MessageUsage = {
@@ -192,7 +176,7 @@ class Telling {
   }
 
   #work(tool: Tool): Work {
-    if (this.#dice.percent(this.#story.failed)) {
+    if (this.#dice.percent(this.#story.chances.failed)) {
       const text = `${tool}: ${this.#words.path()}: ${this.#words.prose(this.#dice.between(40, 300))}`;
       return { tool, arguments: this.#argumentsOf(tool), text, isError: true };
     }

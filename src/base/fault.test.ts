@@ -51,6 +51,11 @@ test("every code says what to do, in a few words", () => {
   }
 });
 
+test("a fault may say better than its code what to do", () => {
+  const fault = new Fault("busy", "it is paused", { todo: "let it go on" });
+  assert.deepEqual([fault.todo, fault.retry], ["let it go on", true]);
+});
+
 test("what may be tried again is told as a client's or a passing error, never as success", () => {
   for (const code of CODES) {
     const { status, exit } = new Fault(code, "why");

@@ -130,10 +130,13 @@ export function isFaultCode(text: unknown): text is FaultCode {
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly code: FaultCode;
+  readonly #todo: string | null;
 
-  constructor(code: FaultCode, message: string, options?: ErrorOptions) {
+  /** `todo`: what helps in this one case, where the advice of the table would be wrong. */
+  constructor(code: FaultCode, message: string, options?: ErrorOptions & { readonly todo?: string }) {
     super(message, options);
     this.code = code;
+    this.#todo = options?.todo ?? null;
   }
 
   get status(): number {
@@ -146,7 +149,7 @@ export class Fault extends Error {
     return FAULTS[this.code].retry;
   }
   get todo(): string {
-    return FAULTS[this.code].todo;
+    return this.#todo ?? FAULTS[this.code].todo;
   }
 }
 

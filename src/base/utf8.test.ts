@@ -14,7 +14,9 @@ test("the runs of text among any bytes are text, and nothing between them is", (
   const piece = fc.oneof(
     fc.string({ unit: "grapheme", maxLength: 4 }).map((text) => Buffer.from(text)),
     fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes)),
-    fc.constantFrom([0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]).map(Buffer.from),
+    fc
+      .constantFrom([0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82])
+      .map(Buffer.from),
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
@@ -25,8 +27,16 @@ test("the runs of text among any bytes are text, and nothing between them is", (
         last = to;
       }
       // Node shows one � or more for each stretch that is no text, and every character of the others.
-      const shown = bytes.toString("utf8").split("\ufffd").filter((text) => text !== "");
-      assert.deepEqual(runsOf(bytes).flatMap((text) => text.split("\ufffd")).filter((text) => text !== ""), shown);
+      const shown = bytes
+        .toString("utf8")
+        .split("\ufffd")
+        .filter((text) => text !== "");
+      assert.deepEqual(
+        runsOf(bytes)
+          .flatMap((text) => text.split("\ufffd"))
+          .filter((text) => text !== ""),
+        shown,
+      );
     }),
     { numRuns: 1_000 },
   );

@@ -32,3 +32,8 @@ function characterBytes(bytes: Buffer, at: number, to: number): number {
   const length = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
   return length > 0 && at + length <= to && isUtf8(bytes.subarray(at, at + length)) ? length : 0;
 }
+
+/** Bytes that a value takes in an answer: what is escaped is longer there. */
+export function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

@@ -20,8 +20,10 @@ const focus = z
   .describe("What is to be kept above all.");
 const { timeoutMs } = askInput.shape;
 const ended = {
-  outcome: answered.shape.outcome.describe("done; or how the turn ended in which it was to be done."),
-  reason: z.string().nullable().describe("Why not, or why nothing had to be done."),
+  outcome: answered.shape.outcome.describe(
+    "done; unanswered: nobody waits any longer, and it is still going to be done; or how the turn ended in which it was to be.",
+  ),
+  reason: z.string().nullable().describe("Why not, or not yet; or why nothing had to be done."),
 };
 
 export const contextInput = z.strictObject({
@@ -45,6 +47,18 @@ export const context = z.strictObject({
     .strictObject({ system: tokens, tools: tokens, summary: tokens, messages: tokens, toolResults: tokens })
     .describe("What they are for. System and tools are those of the last turn that ended."),
   pinned: z.int().describe("Entries that stay whole."),
+  pins: z
+    .array(
+      z.strictObject({
+        entry: z.string(),
+        seq: z
+          .int()
+          .nullable()
+          .describe("null: it was copied from another session, and has left the context."),
+        text: z.string().describe("Its first words; empty: it is not in the context any more."),
+      }),
+    )
+    .describe("Those that are pinned."),
   pruned: z
     .strictObject({ times: z.int(), results: z.int(), bytes: z.int() })
     .describe("Tool results that have left the prompt; `read_result` reads them."),
@@ -65,7 +79,7 @@ export const compactInput = z.strictObject({ sessionKey, focus, timeoutMs });
 export const compacted = z.strictObject({
   sessionKey,
   ...ended,
-  tokensBefore: tokens.nullable().describe("null: nothing was summarised."),
+  tokensBefore: tokens.nullable().describe("null: nothing was summarised, or not yet."),
   tokensAfter: tokens.nullable(),
 });
 
@@ -84,10 +98,10 @@ export const handoffInput = z.strictObject({
 
 export const handedOff = z.strictObject({
   from: sessionKey,
-  sessionKey: sessionKey
-    .nullable()
-    .describe("The fresh session; null: there is none, and the reason says why."),
-  file: z.string().describe("Where the state is, in the workspace."),
+  sessionKey: sessionKey.describe(
+    "The fresh session. It is there when this is done, comes when it is unanswered, and else there is none.",
+  ),
+  file: z.string().nullable().describe("Where the state is, in the workspace; null: it is not done."),
   ...ended,
 });
 
@@ -105,6 +119,6 @@ export const rewindInput = z.strictObject({
 
 export const rewound = z.strictObject({
   sessionKey,
-  to: z.int().describe("The entry that the conversation continues."),
+  to: z.int().describe("The entry that the conversation continues, when it is done."),
   ...ended,
 });

@@ -10,7 +10,7 @@ import { roomOf } from "../context/room.ts";
 import { wishLetter, type Wish, type Wishes } from "../mail/wish.ts";
 import { namedKey, parseKey, type AgentId } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Entry } from "../transcript/entry.ts";
+import { entryId, textOf, type Entry } from "../transcript/entry.ts";
 import { isShared } from "../turns/request.ts";
 import { isNote, type TurnEnded } from "../turns/where.ts";
 import { awaited } from "./asking.ts";
@@ -19,7 +19,7 @@ import { inheritedSettings, seqOf } from "./fork.ts";
 import { configured, keyFor, reached } from "./reach.ts";
 import { pointOf } from "./rewinding.ts";
 import * as shape from "./context-shapes.ts";
-import { modelOf } from "./views.ts";
+import { brief, modelOf } from "./views.ts";
 
 export const contextCalls = {
   context: call({
@@ -100,9 +100,30 @@ async function context(
     pruneAt,
     parts,
     pinned: session.settings.pins.length,
+    pins: session.settings.pins.map((id) => pinIn(entries, transcript.id, id)),
     pruned: prunedIn(entries),
     compaction: compactionIn(entries),
   });
+}
+
+/** Characters of a pinned message: so much that it is known again. */
+const PIN_CHARS = 80;
+
+/** One that was cut off is kept word for word by the compaction. */
+function pinIn(
+  entries: readonly Entry[],
+  transcript: string,
+  id: string,
+): z.input<typeof shape.context>["pins"][number] {
+  const entry = entries.find((each) => each.id === id);
+  const seq = Number(/-(\d{1,15})$/.exec(id)?.[1] ?? 0);
+  const kept = entries.flatMap((each) => detailsOf(each)?.pinned ?? []).findLast((each) => each.id === id);
+  const text = entry === undefined ? (kept?.text ?? "") : textOf(entry);
+  return {
+    entry: id,
+    seq: entry?.seq ?? (seq > 0 && id === entryId(transcript, seq) ? seq : null),
+    text: brief(text, PIN_CHARS),
+  };
 }
 
 const NO_POLICY = { sizeTokens: null, reserveTokens: null };
@@ -110,16 +131,22 @@ const NO_POLICY = { sizeTokens: null, reserveTokens: null };
 /** As the last turn that ended had it; before that nobody knows. */
 function frameIn(entries: readonly Entry[]): Frame {
   const end = entries.findLast((entry) => isNote(entry, "turn-ended"));
-  const frame = end?.type === "custom" ? (end.data as Partial<TurnEnded>).frame : null;
-  return frame ?? { system: 0, tools: 0 };
+  const { frame } = (end?.type === "custom" ? (end.data ?? {}) : {}) as Partial<TurnEnded>;
+  return { system: counted(frame?.system), tools: counted(frame?.tools) };
 }
 
 function prunedIn(entries: readonly Entry[]): z.input<typeof shape.context>["pruned"] {
   const notes = entries.flatMap((entry) =>
-    entry.type === "custom" && entry.customType === PRUNED ? [entry.data as Pruned] : [],
+    entry.type === "custom" && entry.customType === PRUNED ? [(entry.data ?? {}) as Partial<Pruned>] : [],
   );
-  const sum = (of: (note: Pruned) => number): number => notes.reduce((all, note) => all + of(note), 0);
+  const sum = (of: (note: Partial<Pruned>) => unknown): number =>
+    notes.reduce((all, note) => all + counted(of(note)), 0);
   return { times: notes.length, results: sum(({ results }) => results), bytes: sum(({ bytes }) => bytes) };
+}
+
+/** A file may hold anything in place of a number. */
+function counted(value: unknown): number {
+  return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
 
 function compactionIn(entries: readonly Entry[]): z.input<typeof shape.context>["compaction"] {
@@ -130,7 +157,7 @@ function compactionIn(entries: readonly Entry[]): z.input<typeof shape.context>[
   return {
     seq,
     at,
-    tokensBefore,
+    tokensBefore: counted(tokensBefore),
     occasion: details?.occasion ?? null,
     truncated: details?.truncated ?? null,
   };
@@ -175,8 +202,9 @@ async function handoff(
   return {
     changes: [{ do: "post", to: [session.key], letter }],
     output: async () => {
-      const { outcome, reason, text: file } = await coming();
-      return { from: session.key, sessionKey: outcome === "done" ? key : null, file, outcome, reason };
+      const { outcome, reason, text } = await coming();
+      const file = outcome === "done" ? text : null;
+      return { from: session.key, sessionKey: key, file, outcome, reason };
     },
   };
 }
@@ -191,7 +219,9 @@ async function rewind(
     throw new Fault("bad_input", "rewind: name the entry to go back to, by its id or by its seq");
   const session = await writable(system, caller, sessionKey);
   if (session.state.kind !== "idle")
-    throw new Fault("busy", `${session.key} is in a turn; \`abort\` stops it, and then it can go back`);
+    throw new Fault("busy", `${session.key} is in a turn`, {
+      todo: "wait until it has ended, or stop it with `abort`; then go back",
+    });
   const through = seq ?? (await seqOf(system, session, entry ?? ""));
   const { to, contextSeq } = await pointOf(system.store, session, through);
   const wish = { to, contextSeq, after: session.transcript.lastSeq };
@@ -214,8 +244,9 @@ async function writable(system: System, caller: Caller, sessionKey: string): Pro
   if (state.kind === "ended")
     throw new Fault("ended", `${key} has ended: nothing of it is shown to a model any more`);
   if (state.kind === "paused" || signal === "pause")
-    throw new Fault("busy", `${key} is paused; \`cont\` goes on, and then it can be done`);
-  if (transcript.lastSeq === 0) throw new Fault("not_found", `nothing was said in ${key} yet`);
+    throw new Fault("busy", `${key} is paused`, { todo: "`cont` lets it go on; then it can be done" });
+  if (transcript.lastSeq === 0)
+    throw new Fault("not_found", `nothing was said in ${key} yet`, { todo: "write to it first" });
   return session;
 }
 

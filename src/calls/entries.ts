@@ -2,8 +2,11 @@
 // taken out: a file that is handed on must not hold one of the usual shapes.
 
 import { z } from "zod";
+import { Fault } from "../base/fault.ts";
 import { redacted } from "../base/redact.ts";
-import { HISTORY_BYTES_MAX } from "../limits.ts";
+import { ENTRY_LOOKBACK_ENTRIES } from "../limits.ts";
+import { HISTORY_BYTES_MAX } from "./limits.ts";
+import type { Session } from "../sessions/session.ts";
 import type { Entry, Gap } from "../transcript/entry.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { keyFor, reached } from "./reach.ts";
@@ -18,6 +21,12 @@ export const entriesInput = z.strictObject({
     .min(1)
     .optional()
     .describe("Entries from this seq on: the `next` of the page before; without it, from the first."),
+  last: z
+    .int()
+    .min(1)
+    .max(ENTRY_LOOKBACK_ENTRIES)
+    .optional()
+    .describe("Instead of `from`: from so many entries before the end of the active path on."),
   limit,
 });
 
@@ -44,10 +53,13 @@ export const entriesPage = z.strictObject({
 export async function entries(
   system: System,
   caller: Caller,
-  { sessionKey: named, from = 1, limit: most = 50 }: z.output<typeof entriesInput>,
+  { sessionKey: named, from: first, last, limit: most = 50 }: z.output<typeof entriesInput>,
 ): Promise<Done<z.input<typeof entriesPage>>> {
   const session = await reached(system, caller, keyFor(caller, named));
+  if (first !== undefined && last !== undefined)
+    throw new Fault("bad_input", "entries: say from which on, or how many from the end; not both");
   const { key, agent, parent, bornAtMs, transcript } = session;
+  const from = last === undefined ? (first ?? 1) : await seqBack(system, session, last);
   const page: z.input<typeof entriesPage>["entries"] = [];
   let room = HISTORY_BYTES_MAX;
   let count = 0;
@@ -76,6 +88,18 @@ export async function entries(
     entries: page,
     next,
   });
+}
+
+/** Of the entry that is so many from the end of the active path; 1: there are fewer. */
+async function seqBack({ store }: System, { transcript }: Session, many: number): Promise<number> {
+  if (transcript.lastSeq === 0) return 1;
+  let left = many;
+  for await (const entry of store.entries(transcript.id, { before: null })) {
+    if (entry.type === "gap") continue;
+    left -= 1;
+    if (left === 0) return entry.seq;
+  }
+  return 1;
 }
 
 /**

@@ -12,7 +12,8 @@
 
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
-import { ENTRY_LOOKBACK_ENTRIES, RESULT_RANGE_BYTES } from "../limits.ts";
+import { ENTRY_LOOKBACK_ENTRIES } from "../limits.ts";
+import { RESULT_RANGE_BYTES } from "./limits.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Range, Store } from "../store/store.ts";
 import {
@@ -57,7 +58,7 @@ export async function keptBy(
   if (entry === null)
     throw new Fault(
       "not_found",
-      `${session.key} has no entry ${shown(ref)}; a ref is the id of an entry as in "(… bytes, ref <id>)", ` +
+      `${session.key} has no entry ${shown(ref)}; a ref is the number of an entry, its id as in "(… bytes, ref <id>)", ` +
         'or the 64 digits after "blob"',
     );
   const parts = partsOf(entry);
@@ -75,11 +76,16 @@ interface Looking {
 }
 
 /**
- * The id of an own entry says its seq, so it is read where it stands, also if a rewind has left it behind; others keep the id
+ * A number is a seq, as far as there are any; what others wrote may have larger ones as ids. The id of an own entry says its seq, so it is read where it stands, also if a rewind has left it behind; others keep the id
  * that they were copied with, and are looked for.
  */
 async function entryOf(looking: Looking, id: string): Promise<Entry | null> {
   const { id: transcript, lastSeq } = looking.session.transcript;
+  const number = /^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0;
+  if (number >= 1 && number <= lastSeq) {
+    const { found } = await firstIn(looking, { since: number }, () => true, 1);
+    return found?.seq === number ? found : null;
+  }
   const seq = Number(/-(\d{1,15})$/.exec(id)?.[1] ?? 0);
   if (seq >= 1 && seq <= lastSeq) {
     const there = await firstIn(looking, { since: seq }, () => true, 1);

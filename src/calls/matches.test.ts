@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import {
-  RESULT_BESIDE_BYTES_MAX,
-  RESULT_HIDDEN_MAX,
-  RESULT_LINE_BYTES_MAX,
-  RESULT_RANGE_BYTES,
-} from "../limits.ts";
+import { RESULT_BESIDE_BYTES_MAX, RESULT_LINE_BYTES_MAX, RESULT_RANGE_BYTES } from "./limits.ts";
 import { matchesIn, type Long, type Match, type Wanted } from "./matches.ts";
 
 const KEY = `sk-${"Ab1".repeat(14)}`;
@@ -132,16 +127,65 @@ test("what is in a secret is not found, so nobody can guess one piece by piece; 
   assert.ok(!JSON.stringify(found).includes("hunter2"));
 });
 
-test("many matches in secrets end an answer, and the next goes on behind them", async () => {
-  const text = `${`${KEY}\n`.repeat(RESULT_HIDDEN_MAX + 10)}Ab1 in the open`;
-  const first = await matchesIn(long(text, true), wanting("sk-"));
-  assert.deepEqual(first.matches, []);
-  assert.ok(first.next !== null);
-  const found = await all(long(text, true), wanting("in the open"));
+test("the answer to a right guess at a secret is that to a wrong one, however often it stands there", async () => {
+  const token = "Zk81xQpL0vNn4TyR";
+  const lines = Array.from({ length: 600 }, (_, at) => `GET /v1/${at} Authorization: Bearer ${token}`);
+  const log = long(`${lines.join("\n")}\nin the open`, true);
+  for (const ignoreCase of [true, false])
+    for (let known = 0; known < token.length; known += 1)
+      for (const before of ["Bearer ", "r ", ""]) {
+        const ask = (guess: string): ReturnType<typeof matchesIn> =>
+          matchesIn(log, wanting(`${before}${token.slice(0, known)}${guess}`, { ignoreCase }));
+        const answer = await ask("~");
+        assert.deepEqual(answer, { matches: [], next: null });
+        const right = token.charAt(known);
+        if (before !== "" || known > 2) assert.deepEqual(await ask(right), answer, right);
+      }
+  const found = await all(log, wanting("in the open"));
   assert.deepEqual(
     found.map(({ line }) => line),
-    [RESULT_HIDDEN_MAX + 11],
+    [601],
   );
+});
+
+test("what is looked through for who is not shown secrets does not depend on what is in them", async () => {
+  const open = "x ".repeat(RESULT_RANGE_BYTES / 2);
+  for (const [secret, other] of [
+    ["hunter2hunter2", "abcdef12345678"],
+    ["é".repeat(20), "ü".repeat(20)],
+  ] as const) {
+    const text = (of: string): string => `${open}password=${of} here\n${open}\u00e9 here`;
+    const [one, two] = [long(text(secret), true), long(text(other), true)];
+    for (const grep of [secret, secret.slice(0, 3), "é", "here", "h"])
+      for (const ignoreCase of [true, false])
+        assert.deepEqual(
+          await matchesIn(one, wanting(grep, { ignoreCase })),
+          await matchesIn(two, wanting(grep, { ignoreCase })),
+          grep,
+        );
+  }
+});
+
+test("bytes that are no text hide nothing but themselves", async () => {
+  const bytes = Buffer.concat([
+    Buffer.from("ÄRGER here\n"),
+    Buffer.from([0xff]),
+    Buffer.from("\nfine, and Ärger "),
+    Buffer.from([0xe2, 0x82]),
+    Buffer.from(" ärger\nend"),
+  ]);
+  for (const isRedacted of [true, false]) {
+    const found = await all(long(bytes, isRedacted), wanting("ärger", { ignoreCase: true }));
+    assert.deepEqual(
+      found.map(({ line, at, text }) => [line, at, text]),
+      [
+        [1, 0, "ÄRGER here"],
+        [3, 24, "fine, and Ärger \ufffd ärger"],
+      ],
+    );
+  }
+  const [second] = await all(long(bytes), wanting("ärger"));
+  assert.equal(second?.at, bytes.indexOf("ärger"));
 });
 
 test("what is no text is said to be none", async () => {

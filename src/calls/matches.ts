@@ -2,15 +2,17 @@
 //
 // It is a plain text that is looked for, never a pattern: an expression that a model has written could take for ever over some
 // megabytes, and everybody would wait. A line that fits is told once. One that is longer is told in pieces, each around a match.
+//
+// Whoever is not shown secrets looks only through what is between them. So neither an answer nor the time it takes can depend on
+// whether a text stands in one: who asked for longer and longer beginnings could else read it out.
 
-import { isUtf8 } from "node:buffer";
+import { CHARACTER_BYTES_MAX, jsonBytes, textRuns, type Run } from "../base/utf8.ts";
 import {
   RESULT_BESIDE_BYTES_MAX,
-  RESULT_HIDDEN_MAX,
   RESULT_LINE_BYTES_MAX,
   RESULT_RANGE_BYTES,
   RESULT_REACH_BYTES,
-} from "../limits.ts";
+} from "./limits.ts";
 import { Window } from "./window.ts";
 
 export interface Match {
@@ -42,106 +44,115 @@ export async function matchesIn(
   long: Long,
   wanted: Wanted,
 ): Promise<{ readonly matches: readonly Match[]; readonly next: number | null }> {
-  const finding = findingOf(wanted);
+  const searching = searchingFor(wanted);
   const matches: Match[] = [];
   let room = wanted.bytes;
-  let hidden = 0;
   let resume = wanted.from;
   let line = 1; // the one that `begin` is in
   for (let begin = 0; begin < long.total; begin += RESULT_RANGE_BYTES) {
-    const length = Math.min(RESULT_RANGE_BYTES, long.total - begin);
+    const end = Math.min(long.total, begin + RESULT_RANGE_BYTES);
+    const [from, to] = [
+      Math.max(0, begin - RESULT_REACH_BYTES),
+      Math.min(long.total, end + RESULT_REACH_BYTES),
+    ];
+    const window = new Window(await long.read(from, to), long.isRedacted);
+    const lines = new Lines(window, { isFirst: from === 0, isLast: to === long.total });
+    const count = lineCounter(window.bytes, begin - from);
     // A match may begin in this range and end in the next.
-    const range = await long.read(begin, begin + length + wanted.grep.length * CHARACTER_BYTES_MAX);
-    const find = finding(range);
-    const count = lineCounter(range);
-    for (;;) {
-      const found = resume >= begin + length ? null : find(Math.max(0, resume - begin));
-      if (found === null || found.at >= length) break;
-      const at = begin + found.at;
-      const place = { at, bytes: found.bytes, line: line + count(found.at) };
-      const told = await toldOf(long, place, wanted.context);
-      resume = told?.end ?? at + found.bytes;
-      if (told === null) {
-        if ((hidden += 1) >= RESULT_HIDDEN_MAX) return { matches, next: resume };
-        continue;
-      }
-      const match = fitted(told.match, matches.length === 0 ? room : Infinity);
-      room -= jsonBytes(match);
+    const until = Math.min(to, end + wanted.grep.length * CHARACTER_BYTES_MAX);
+    resume = Math.max(resume, begin);
+    const find = finder(window, { from: resume - from, to: until - from }, searching);
+    while (resume < end) {
+      const found = find(resume - from);
+      const at = from + (found?.from ?? Infinity);
+      if (found === null || at >= end) break;
+      const told = lines.told(found, wanted.context);
+      resume = from + told.end;
+      const whole = { line: line + count(found.from), at, ...told.shown };
+      const match = matches.length === 0 ? fitted(whole, room) : whole;
+      room -= jsonBytes(match) + 1;
       if (matches.length >= wanted.limit || (room < 0 && matches.length > 0)) return { matches, next: at };
       matches.push(match);
     }
-    line += count(length);
+    line += count(end - from);
   }
   return { matches, next: null };
 }
 
-const CHARACTER_BYTES_MAX = 4;
-
 /** The first is always told: if it does not fit with the lines beside it, without them. */
 function fitted(match: Match, room: number): Match {
-  return jsonBytes(match) <= room ? match : { ...match, before: [], after: [] };
-}
-
-function jsonBytes(match: Match): number {
-  return Buffer.byteLength(JSON.stringify(match)) + 1;
+  return jsonBytes(match) < room ? match : { ...match, before: [], after: [] };
 }
 
 // ── Finding ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-interface Found {
-  readonly at: number;
-  readonly bytes: number;
-}
+/** The first match within a part of some bytes; null: there is none. */
+type Search = (part: Run) => Run | null;
 
-/** The first match that begins at `from` or after it; null: there is none. */
-type Find = (from: number) => Found | null;
-
-function findingOf({ grep, ignoreCase }: Wanted): (range: Buffer) => Find {
-  const bytes = Buffer.from(grep);
-  if (!ignoreCase) return (range) => (from) => placed(range.indexOf(bytes, from), bytes.length);
-  const literal = RegExp.escape(grep);
-  // Bytes as characters, one for one: what is above ASCII is not looked for, and never matches.
-  if (bytes.length === grep.length)
-    return (range) => {
-      const text = range.toString("latin1");
-      const pattern = new RegExp(literal, "gi");
-      return (from) => {
-        pattern.lastIndex = from;
-        return placed(pattern.exec(text)?.index ?? -1, bytes.length);
-      };
-    };
-  return (range) => findAnyCase(range, new RegExp(literal, "giu"));
-}
-
-function placed(at: number, bytes: number): Found | null {
-  return at < 0 ? null : { at, bytes };
-}
-
-/** Places in the text are not those of its bytes, and capitals may be longer than small letters. */
-function findAnyCase(range: Buffer, pattern: RegExp): Find {
-  const window = new Window(range, false);
-  const begin = window.bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
-  const last = window.characterAt(Math.max(0, range.length - 1));
-  const end = isUtf8(range.subarray(last)) ? range.length : last; // the last character may be cut
-  if (begin < 0 || !window.isText(begin, end)) return () => null;
+/** The first match that begins at `from` or after it. It is asked for growing ones. */
+function finder(
+  window: Window,
+  range: Run,
+  searching: (bytes: Buffer) => Search,
+): (from: number) => Run | null {
+  const parts = window.open(range);
+  let search: Search | null = null;
+  let part = parts.next();
   return (from) => {
-    const start = Math.max(begin, window.characterAt(Math.min(from, end)));
-    pattern.lastIndex = 0;
-    const text = range.toString("utf8", start, end);
-    const match = pattern.exec(text);
-    if (match === null) return null;
-    return {
-      at: start + Buffer.byteLength(text.slice(0, match.index)),
-      bytes: Buffer.byteLength(match[0]),
-    };
+    search ??= searching(window.bytes);
+    for (; part.done !== true; part = parts.next()) {
+      const begin = Math.max(from, part.value.from);
+      const found = begin < part.value.to ? search({ from: begin, to: part.value.to }) : null;
+      if (found !== null) return found;
+    }
+    return null;
   };
 }
 
-/** How many lines end before a byte. Asked for growing ones, each line is counted once. */
-function lineCounter(range: Buffer): (to: number) => number {
-  let [lines, at] = [0, 0];
+function searchingFor({ grep, ignoreCase }: Wanted): (bytes: Buffer) => Search {
+  const wanted = Buffer.from(grep);
+  const { length } = wanted;
+  const placed = (at: number, from: number): Run | null =>
+    at < 0 ? null : { from: from + at, to: from + at + length };
+  if (!ignoreCase)
+    return (bytes) =>
+      ({ from, to }) =>
+        placed(bytes.subarray(from, to).indexOf(wanted), from);
+  const literal = RegExp.escape(grep);
+  if (length > grep.length) return (bytes) => (part) => inAnyCase(bytes, part, new RegExp(literal, "iu"));
+  // Bytes as characters, one for one: what is above ASCII is not looked for, and never matches.
+  return (bytes) => {
+    const text = bytes.toString("latin1");
+    const pattern = new RegExp(literal, "i");
+    return ({ from, to }) => placed(text.slice(from, to).search(pattern), from);
+  };
+}
+
+/**
+ * Line by line, so that what is no text in one hides nothing in others. Places in a text are not those of its bytes, and capitals
+ * may be longer than small letters.
+ */
+function inAnyCase(bytes: Buffer, { from, to }: Run, pattern: RegExp): Run | null {
+  for (let begin = from; begin < to;) {
+    const newline = bytes.indexOf(NEWLINE, begin);
+    const end = newline < 0 ? to : Math.min(newline, to);
+    for (const run of textRuns(bytes, { from: begin, to: end })) {
+      const text = bytes.toString("utf8", run.from, run.to);
+      const match = pattern.exec(text);
+      if (match === null) continue;
+      const at = run.from + Buffer.byteLength(text.slice(0, match.index));
+      return { from: at, to: at + Buffer.byteLength(match[0]) };
+    }
+    begin = end + 1;
+  }
+  return null;
+}
+
+/** How many lines end before a byte, from `from` on. Asked for growing ones, each line is counted once. */
+function lineCounter(bytes: Buffer, from: number): (to: number) => number {
+  let [lines, at] = [0, from];
   return (to) => {
-    for (let end = range.indexOf(NEWLINE, at); end >= 0 && end < to; end = range.indexOf(NEWLINE, at)) {
+    for (let end = bytes.indexOf(NEWLINE, at); end >= 0 && end < to; end = bytes.indexOf(NEWLINE, at)) {
       lines += 1;
       at = end + 1;
     }
@@ -152,25 +163,6 @@ function lineCounter(range: Buffer): (to: number) => number {
 const NEWLINE = 0x0a;
 
 // ── Telling ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Null: it is in a secret. `end`: up to there it is told. */
-async function toldOf(
-  long: Long,
-  { at, bytes, line }: Found & { readonly line: number },
-  context: number,
-): Promise<{ readonly match: Match; readonly end: number } | null> {
-  const from = Math.max(0, at - RESULT_REACH_BYTES);
-  const to = Math.min(long.total, at + bytes + RESULT_REACH_BYTES);
-  const window = new Window(await long.read(from, to), long.isRedacted);
-  const match = { from: at - from, to: at - from + bytes };
-  if (window.hides(match.from, match.to)) return null;
-  const lines = new Lines(window, { isFirst: from === 0, isLast: to === long.total });
-  const { begin, end, text } = lines.around(match);
-  return {
-    match: { line, at, text, before: lines.before(begin, context), after: lines.after(end, context) },
-    end: from + Math.max(end, match.to),
-  };
-}
 
 interface Ends {
   readonly isFirst: boolean; // the window begins where the text does
@@ -187,12 +179,17 @@ class Lines {
     this.#ends = ends;
   }
 
+  /** `end`: up to there it is told. */
+  told(match: Run, context: number): { readonly shown: Omit<Match, "line" | "at">; readonly end: number } {
+    const { begin, end, text } = this.#around(match);
+    return {
+      shown: { text, before: this.#before(begin, context), after: this.#after(end, context) },
+      end: Math.max(end, match.to),
+    };
+  }
+
   /** The line with a match, or the part of it around the match. */
-  around(match: { readonly from: number; readonly to: number }): {
-    readonly begin: number;
-    readonly end: number;
-    readonly text: string;
-  } {
+  #around(match: Run): { readonly begin: number; readonly end: number; readonly text: string } {
     const whole = { begin: this.#beginOf(match.from), end: this.#endOf(match.to) };
     if (whole.begin !== null && whole.end !== null && whole.end - whole.begin <= RESULT_LINE_BYTES_MAX)
       return { begin: whole.begin, end: whole.end, text: this.#window.shown(whole.begin, whole.end) };
@@ -206,7 +203,7 @@ class Lines {
   }
 
   /** None before the beginning of a line that is not in reach. */
-  before(begin: number, count: number): readonly string[] {
+  #before(begin: number, count: number): readonly string[] {
     const lines: string[] = [];
     let end = begin - 1; // the newline
     while (lines.length < count && end >= 0 && this.#window.bytes[end] === NEWLINE) {
@@ -218,7 +215,7 @@ class Lines {
     return lines;
   }
 
-  after(end: number, count: number): readonly string[] {
+  #after(end: number, count: number): readonly string[] {
     const { bytes } = this.#window;
     const lines: string[] = [];
     let newline = end;

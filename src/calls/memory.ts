@@ -1,113 +1,66 @@
 // An agent's memory: notes that all its sessions share, and finding again what is in them and what was said.
 
-import { z } from "zod";
+import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import type { Agent } from "../config/config.ts";
-import {
-  HISTORY_BYTES_MAX,
-  HISTORY_BYTES_MAX_OF_TOOL,
-  NOTE_BYTES_MAX,
-  NOTE_PATH_CHARS_MAX,
-  SNIPPET_CHARS_MAX,
-} from "../limits.ts";
+import { SNIPPET_CHARS_MAX } from "../limits.ts";
+import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "./limits.ts";
 import type { Writing } from "../memory/memory.ts";
 import { agentOf, DEFAULT_AGENT, type AgentId } from "../routing/key.ts";
 import type { SearchQuery } from "../store/store.ts";
-import { call, just, type Caller, type Done, type System } from "./call.ts";
+import { call, just, type Caller, type Done, type Person, type System } from "./call.ts";
+import * as shape from "./memory-shapes.ts";
 import { configured, searchableBy } from "./reach.ts";
-import { limit } from "./schemas.ts";
-import { behindGroups, saidHits, seen, shownSnippet, words } from "./searching.ts";
+import { seen, shownSnippet } from "./searching.ts";
 import { iso } from "./views.ts";
 
 /** Hits of notes, and of transcripts, that are told if nobody says how many. */
 const HITS_USUALLY = 10;
 
-/** Lines of one page. */
-const PAGE_LINES_MAX = 5_000;
-
-const agent = z
-  .string()
-  .optional()
-  .describe(
-    "Whose memory; without it, your own (a person's: main's). Of others only who may see everything.",
-  );
-const path = z
-  .string()
-  .min(1)
-  .max(NOTE_PATH_CHARS_MAX)
-  .describe("MEMORY.md, or a path below memory/ that ends in .md, such as memory/people/ann.md.");
-const version = z
-  .string()
-  .describe("What the note's content is called; another content is called otherwise.");
-
 // ── Which there are ─────────────────────────────────────────────────────────────────────────────────────────
-
-const listInput = z.strictObject({
-  agent,
-  under: z
-    .string()
-    .max(NOTE_PATH_CHARS_MAX)
-    .optional()
-    .describe("Only notes whose path begins so, such as memory/people/."),
-});
-const noteList = z.strictObject({
-  agent: z.string(),
-  notes: z
-    .array(z.strictObject({ path: z.string(), bytes: z.int(), changedAt: z.string() }))
-    .describe("By path."),
-  more: z.boolean().describe("There are others, which are left out here: ask with `under`."),
-});
 
 async function list(
   system: System,
   caller: Caller,
-  input: z.output<typeof listInput>,
-): Promise<Done<z.input<typeof noteList>>> {
+  input: z.output<typeof shape.listInput>,
+): Promise<Done<z.input<typeof shape.noteList>>> {
   const { id, workspace } = whose(system, caller, input.agent);
-  const { notes, more } = await system.memory.list(workspace);
-  const rows = notes
-    .filter((note) => note.path.startsWith(input.under ?? ""))
-    .map((note) => ({ path: note.path, bytes: note.bytes, changedAt: iso(note.changedAtMs) }));
+  const { notes, more, unread } = await system.memory.list(workspace, input.under);
+  const rows = notes.map((note) => ({
+    path: note.path,
+    bytes: note.bytes,
+    changedAt: iso(note.changedAtMs),
+  }));
   const told = fitting(rows, pageBytes(caller));
-  return just({ agent: id, notes: told, more: more || told.length < rows.length });
+  return just({ agent: id, notes: told, more: more || unread > 0 || told.length < rows.length });
 }
 
 // ── What one says ───────────────────────────────────────────────────────────────────────────────────────────
 
-const readInput = z.strictObject({
-  agent,
-  path,
-  offset: z.int().min(1).optional().describe("First line, from 1."),
-  limit: z.int().min(1).max(PAGE_LINES_MAX).optional().describe("How many lines."),
-});
-const noteRead = z.strictObject({
-  agent: z.string(),
-  path: z.string(),
-  version,
-  bytes: z.int(),
-  lines: z.int().describe("How many the note has."),
-  text: z.string().describe("As many of its lines as fit, from the offset on."),
-  next: z.int().nullable().describe("The offset to go on with; null: this is the end."),
-});
-
 async function read(
   system: System,
   caller: Caller,
-  input: z.output<typeof readInput>,
-): Promise<Done<z.input<typeof noteRead>>> {
+  input: z.output<typeof shape.readInput>,
+): Promise<Done<z.input<typeof shape.noteRead>>> {
   const { id, workspace } = whose(system, caller, input.agent);
   const { text, ...note } = await system.memory.read(workspace, input.path);
-  const { offset = 1, limit: most = PAGE_LINES_MAX } = input;
+  const { offset = 1, column = 1, limit: most = shape.PAGE_LINES_MAX } = input;
   const lines = linesOf(text);
   if (offset > Math.max(1, lines.length))
     throw new Fault("bad_input", `offset: ${note.path} has ${lines.length} lines`);
-  const asked = lines.slice(offset - 1, offset - 1 + most);
-  const told = fitting(asked, pageBytes(caller));
-  const [first] = asked;
-  if (told.length === 0 && first !== undefined) told.push(cutLine(first, pageBytes(caller)));
-  const next = offset + told.length <= lines.length ? offset + told.length : null;
-  return just({ agent: id, ...note, lines: lines.length, text: told.join(""), next });
+  const [begun = "", ...rest] = lines.slice(offset - 1, offset - 1 + most);
+  if (column > Math.max(1, begun.length))
+    throw new Fault("bad_input", `column: line ${offset} of ${note.path} has ${begun.length} characters`);
+  const first = begun.slice(column - 1);
+  const told = fitting([first, ...rest], pageBytes(caller));
+  const of = { agent: id, ...note, lines: lines.length };
+  if (told.length === 0) {
+    const part = cutLine(first, pageBytes(caller));
+    return just({ ...of, text: part, next: { offset, column: column + part.length } });
+  }
+  const end = offset + told.length;
+  return just({ ...of, text: told.join(""), next: end <= lines.length ? { offset: end, column: 1 } : null });
 }
 
 /** Each with its end, so that joined they are the text. */
@@ -115,53 +68,46 @@ function linesOf(text: string): readonly string[] {
   return text === "" ? [] : text.split(/(?<=\n)/);
 }
 
-/** Of a line that is longer than a page. Escaped, a character may take six bytes. */
+/** As much of a line as fits a page: escaped, a character may take six bytes. Never a half of one. */
 function cutLine(line: string, bytes: number): string {
-  const chars = Math.floor((bytes - 100) / 6);
-  return `${line.slice(0, chars).toWellFormed()} … [cut: this line has ${line.length} characters]\n`;
+  let [fits, tooMany] = [1, Math.min(line.length, bytes)];
+  while (tooMany - fits > 1) {
+    const chars = Math.floor((fits + tooMany) / 2);
+    if (Buffer.byteLength(JSON.stringify(line.slice(0, chars))) <= bytes) fits = chars;
+    else tooMany = chars;
+  }
+  const isHalf = /[\uD800-\uDBFF]/.test(line.charAt(fits - 1));
+  return line.slice(0, isHalf ? fits - 1 : fits);
 }
 
 // ── Writing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-const writeInput = z.strictObject({
-  agent,
-  path,
-  mode: z
-    .enum(["append", "replace", "delete"])
-    .optional()
-    .describe(
-      "append (if you do not say): the text comes at the end, as lines of its own. replace: it becomes the whole note. delete: " +
-        "the note goes.",
-    ),
-  text: z.string().max(NOTE_BYTES_MAX).optional().describe("append, replace: what to write, as Markdown."),
-  version: z
-    .string()
-    .nullable()
-    .optional()
-    .describe("replace, delete: the version that you have read; null: there is no such note yet."),
-});
-const noteWritten = z.strictObject({
-  agent: z.string(),
-  path: z.string(),
-  version: version.nullable().describe("What its content is called now; null: it is gone."),
-  bytes: z.int(),
-  changed: z.boolean().describe("False: it was so already, such as when this is sent again."),
-});
-
-/** It is done here and not by a change: made again, it changes nothing. */
+/**
+ * It is done here and not by a change: made again under its cause, it changes nothing. A person's is made of the id that they gave, for
+ * this note; two people may both have a write 1.
+ */
 async function write(
   system: System,
   caller: Caller,
-  input: z.output<typeof writeInput>,
+  input: z.output<typeof shape.writeInput>,
   signal: AbortSignal,
-): Promise<Done<z.input<typeof noteWritten>>> {
+): Promise<Done<z.input<typeof shape.noteWritten>>> {
   const { id, workspace } = whose(system, caller, input.agent);
-  const cause = caller.kind === "agent" ? caller.cause : null;
+  const cause = caller.kind === "agent" ? caller.cause : personsCause(caller, id, input);
   const written = await system.memory.write(workspace, writingOf(input, cause), signal);
   return just({ agent: id, ...written });
 }
 
-function writingOf(input: z.output<typeof writeInput>, cause: string | null): Writing {
+/** Null: every write is another. */
+function personsCause(
+  { principal }: Person,
+  agent: AgentId,
+  { path, id }: z.output<typeof shape.writeInput>,
+): string | null {
+  return id === undefined ? null : JSON.stringify(["memory", principal, agent, path, id]);
+}
+
+function writingOf(input: z.output<typeof shape.writeInput>, cause: string | null): Writing {
   const { path: at, mode = "append", text, version: known } = input;
   const of = { path: at, cause };
   if (mode !== "append" && known === undefined)
@@ -183,41 +129,17 @@ function writingOf(input: z.output<typeof writeInput>, cause: string | null): Wr
 
 // ── Finding ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-const searchInput = z.strictObject({
-  text: words,
-  agent: agent.describe(
-    "Whose notes; then also only its sessions. Without it, your own notes, and all sessions that you may see.",
-  ),
-  in: z.enum(["notes", "transcripts", "all"]).optional().describe("Where (all, if you do not say)."),
-  limit,
-});
-const memoryFound = z.strictObject({
-  agent: z.string(),
-  notes: z
-    .array(
-      z.strictObject({
-        path: z.string(),
-        line: z.int().describe("Where the snippet begins."),
-        snippet: z.string().describe("The words with what stands around them."),
-      }),
-    )
-    .describe("Notes that have all the words, the best first."),
-  skipped: z.int().describe("Notes that could not be searched: too large, or not to be read."),
-  transcripts: saidHits,
-  behind: behindGroups,
-});
-
 async function search(
   system: System,
   caller: Caller,
-  { text, agent: named, in: where = "all", limit: most = HITS_USUALLY }: z.output<typeof searchInput>,
+  { text, agent: named, in: where = "all", limit: most = HITS_USUALLY }: z.output<typeof shape.searchInput>,
   signal: AbortSignal,
-): Promise<Done<z.input<typeof memoryFound>>> {
+): Promise<Done<z.input<typeof shape.memoryFound>>> {
   const { id, workspace } = whose(system, caller, named);
   const [notes, said] = await Promise.all([
     where === "transcripts"
-      ? { hits: [], skipped: 0 }
-      : system.memory.search(workspace, { text, limit: most }),
+      ? { hits: [], skipped: 0, more: false }
+      : system.memory.search(workspace, { text, limit: most }, signal),
     where === "notes"
       ? { hits: [], behind: 0 }
       : saidWithin(
@@ -228,11 +150,14 @@ async function search(
         ),
   ]);
   const room = pageBytes(caller) / 2;
+  const [told, transcripts] = [fitting(notes.hits, room), fitting(said.hits, room)];
+  const isCut = told.length < notes.hits.length || transcripts.length < said.hits.length;
   return just({
     agent: id,
-    notes: fitting(notes.hits, room),
+    notes: told,
     skipped: notes.skipped,
-    transcripts: fitting(said.hits, room),
+    transcripts,
+    more: notes.more || isCut || said.hits.length >= most,
     behind: said.behind,
   });
 }
@@ -298,8 +223,8 @@ export const memoryCalls = {
     tool: "memory_list",
     scope: "read",
     http: "GET /agents/:agent/memory",
-    input: listInput,
-    output: noteList,
+    input: shape.listInput,
+    output: shape.noteList,
     idempotent: true,
     run: list,
   }),
@@ -309,8 +234,8 @@ export const memoryCalls = {
     tool: "memory_read",
     scope: "read",
     http: "GET /agents/:agent/memory/note",
-    input: readInput,
-    output: noteRead,
+    input: shape.readInput,
+    output: shape.noteRead,
     idempotent: true,
     run: read,
   }),
@@ -322,9 +247,9 @@ export const memoryCalls = {
     tool: "memory_write",
     scope: "operate",
     http: "POST /agents/:agent/memory/note",
-    input: writeInput,
-    output: noteWritten,
-    idempotent: true,
+    input: shape.writeInput,
+    output: shape.noteWritten,
+    idempotent: false, // with an id of the writer's it is
     run: write,
   }),
   searchMemory: call({
@@ -335,8 +260,8 @@ export const memoryCalls = {
     tool: "memory_search",
     scope: "read",
     http: "GET /agents/:agent/memory/search",
-    input: searchInput,
-    output: memoryFound,
+    input: shape.searchInput,
+    output: shape.memoryFound,
     idempotent: true,
     run: search,
   }),

@@ -6,15 +6,16 @@
 // something taken out is not the file that it read.
 
 import { z } from "zod";
+import { CHARACTER_BYTES_MAX, jsonBytes } from "../base/utf8.ts";
+import { ID_CHARS_MAX } from "../limits.ts";
 import {
-  ID_CHARS_MAX,
   RESULT_CONTEXT_LINES_MAX,
   RESULT_GREP_CHARS_MAX,
   RESULT_MATCHES_MAX,
   RESULT_PAGE_BYTES_MAX,
   RESULT_PAGE_BYTES_MAX_OF_TOOL,
   RESULT_REACH_BYTES,
-} from "../limits.ts";
+} from "./limits.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { keptBy, readKept } from "./kept.ts";
@@ -34,7 +35,9 @@ export const resultInput = z.strictObject({
     .string()
     .min(1)
     .max(ID_CHARS_MAX)
-    .describe("The id of an entry, as it stands after `ref`, or the 64 digits after `blob`."),
+    .describe(
+      "The id of an entry, as it stands after `ref`, or its number (seq); or the 64 digits after `blob`.",
+    ),
   from: z.int().min(0).optional().describe("The byte to begin with: 0, or the `next` of the answer before."),
   bytes: z
     .int()
@@ -84,6 +87,11 @@ export const resultPage = z.strictObject({
     .nullable()
     .describe("A page; null: matches were asked for. For people secrets are taken out of it."),
   isText: z.boolean().describe("False: the bytes of this page are no text, and words stand in their place."),
+  bad: z
+    .int()
+    .describe(
+      "Bytes of the page that are no text. Where most others are, \ufffd stands for them. 0 with grep.",
+    ),
   bytes: z.int().describe("Bytes that the page is made of; 0 with grep."),
   matches: z.array(match).nullable().describe("In their order; null: a page was asked for."),
   next: z.int().nullable().describe("Pass it as `from` for what follows; null: that was the end."),
@@ -121,14 +129,22 @@ function aboutOf(entry: Entry): Pick<Told, "entry" | "kind" | "tool"> {
   };
 }
 
-type Part = Pick<Told, "from" | "text" | "isText" | "bytes" | "matches" | "next">;
+type Part = Pick<Told, "from" | "text" | "isText" | "bad" | "bytes" | "matches" | "next">;
 
 async function found(long: Long, given: Given, isTool: boolean): Promise<Part> {
   const { grep = "", ignoreCase = false, from = 0, context = 0, limit = MATCHES } = given;
   const bytes = isTool ? RESULT_PAGE_BYTES_MAX_OF_TOOL : RESULT_PAGE_BYTES_MAX;
   const { matches, next } = await matchesIn(long, { grep, ignoreCase, from, context, limit, bytes });
   const told = matches.map((each) => ({ ...each, before: [...each.before], after: [...each.after] }));
-  return { from: Math.min(from, long.total), text: null, isText: true, bytes: 0, matches: told, next };
+  return {
+    from: Math.min(from, long.total),
+    text: null,
+    isText: true,
+    bad: 0,
+    bytes: 0,
+    matches: told,
+    next,
+  };
 }
 
 /** It begins and ends where characters do, and has at least one, so that whoever goes on comes to the end. */
@@ -151,15 +167,9 @@ async function page(long: Long, given: Given, isTool: boolean): Promise<Part> {
       text = window.shown(begin, end);
     }
   const next = at + end < long.total ? at + end : null;
-  const isText = window.isText(begin, end);
-  return { from: at + begin, text, isText, bytes: end - begin, matches: null, next };
+  const about = { isText: window.isText(begin, end), bad: window.bad(begin, end) };
+  return { from: at + begin, text, ...about, bytes: end - begin, matches: null, next };
 }
-
-const CHARACTER_BYTES_MAX = 4;
 
 /** A page that is too long is at least a tenth shorter the next time. */
 const LESS = 0.9;
-
-function jsonBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text));
-}

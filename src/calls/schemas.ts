@@ -11,7 +11,7 @@ const ownByDefault = sessionKey
   .optional()
   .describe("The key of a session; without it, your own (a person's: main).");
 /** Characters of a sender's own id of a message. Beside it the letter's id names the sender and the session. */
-const MESSAGE_ID_CHARS_MAX = 256;
+export const MESSAGE_ID_CHARS_MAX = 256;
 
 export const limit = z.int().min(1).max(ROWS_MAX).optional().describe(`How many at most, 1 to ${ROWS_MAX}.`);
 const messageId = z

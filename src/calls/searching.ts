@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { redacted } from "../base/redact.ts";
-import { SEARCH_WAIT_MS } from "../limits.ts";
+import { SEARCH_WAIT_MS } from "./limits.ts";
 import { parseKey } from "../routing/key.ts";
 import { groupsBetween } from "../store/cursor.ts";
 import type { Hits, SearchQuery } from "../store/store.ts";

@@ -58,7 +58,8 @@ export const setInput = z.strictObject({
 
 export const pinInput = z.strictObject({
   sessionKey,
-  entry: z.string().describe("The id of an entry."),
+  entry: z.string().optional().describe("The id of a message or of a tool's result."),
+  seq: z.int().min(1).optional().describe("The same by its number."),
   pinned: z
     .boolean()
     .default(true)

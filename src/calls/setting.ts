@@ -2,6 +2,7 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import { shown } from "../base/fits.ts";
 import { limitsOf } from "../children/spawn.ts";
 import { PINS_MAX } from "../limits.ts";
 import { parseKey } from "../routing/key.ts";
@@ -54,23 +55,47 @@ export async function pin(
   input: z.output<typeof pinInput>,
 ): Promise<Done<Settled>> {
   const session = await reached(system, caller, parseKey(input.sessionKey));
-  const others = session.settings.pins.filter((id) => id !== input.entry);
-  if (input.pinned) {
-    if (others.length >= PINS_MAX)
-      throw new Fault("bad_input", `${PINS_MAX} entries are pinned already; unpin one first`);
-    await mustHave(system, session, input.entry);
-  }
-  const pins = input.pinned ? [...others, input.entry] : others;
+  const { entry, seq, pinned } = input;
+  if ((entry === undefined) === (seq === undefined))
+    throw new Fault("bad_input", "pin: name the entry by its id or by its seq");
+  const named = seq ?? entry ?? "";
+  const id = pinned ? await pinnable(system, session, named) : await idOf(system, session, named);
+  const others = session.settings.pins.filter((each) => each !== id);
+  if (pinned && others.length >= PINS_MAX)
+    throw new Fault("bad_input", `${PINS_MAX} entries are pinned already; unpin one first`);
+  const pins = pinned ? [...others, id] : others;
   return setting(system, session, { pins }, session.settingsVersion);
 }
 
-async function mustHave(system: System, session: Session, id: string): Promise<void> {
-  for await (const entry of system.store.entries(session.transcript.id, { from: "context" }))
-    if (entry.type !== "gap" && entry.id === id) return;
-  throw new Fault(
-    "not_found",
-    `${session.key} has no entry ${JSON.stringify(id.slice(0, 80))} in its context`,
-  );
+/** The id of a message in the context, which is named by its seq or its id. */
+async function pinnable(system: System, session: Session, named: number | string): Promise<string> {
+  for await (const entry of system.store.entries(session.transcript.id, { from: "context" })) {
+    if (entry.type === "gap" || (entry.id !== named && entry.seq !== named)) continue;
+    if (entry.type === "message") return entry.id;
+    throw new Fault(
+      "bad_input",
+      `entry ${shown(named)} of ${session.key} is neither a message nor a tool's result (${entry.type})`,
+    );
+  }
+  throw new Fault("not_found", `${session.key} has no entry ${shown(named)} in its context`, {
+    todo: "pin what `log` shows after the last summary",
+  });
+}
+
+/** Also of one that has left the context since it was pinned. */
+async function idOf(
+  { store }: System,
+  { key, transcript }: Session,
+  named: number | string,
+): Promise<string> {
+  if (typeof named === "string") return named;
+  if (named <= transcript.lastSeq)
+    for await (const entry of store.entries(transcript.id, { since: named })) {
+      if (entry.type === "gap") continue;
+      if (entry.seq !== named) break;
+      return entry.id;
+    }
+  throw new Fault("not_found", `${key} has no entry ${named}`, { todo: "`log` shows the numbers" });
 }
 
 export async function signal(

@@ -1,19 +1,15 @@
 // The table of calls: everything that can be asked of sessiond, on one screen. Adding a call is adding a line here; every
 // door is made from this table.
 
-import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "../limits.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
 import { contextCalls } from "./context.ts";
-import { entries, entriesInput, entriesPage } from "./entries.ts";
 import { fork, forked, forkInput } from "./fork.ts";
+import { lookingCalls } from "./looking.ts";
 import { memoryCalls } from "./memory.ts";
-import { keyFor, reached } from "./reach.ts";
 import { remove, removed, removeInput } from "./removing.ts";
-import { result, resultInput, resultPage } from "./results.ts";
 import { outbox, redeliver } from "./outbox.ts";
 import * as shape from "./schemas.ts";
-import { found, search, searchInput } from "./searching.ts";
 import { receive, send } from "./send.ts";
 import { pin, set, signal } from "./setting.ts";
 import * as settings from "./setting-shapes.ts";
@@ -21,9 +17,6 @@ import * as gateway from "./overview.ts";
 import * as child from "./child-shapes.ts";
 import { children, join, kill, spawn, steer, subagents, yieldTurn } from "./children.ts";
 import { tokenCalls } from "./tokens.ts";
-import { trace } from "./trace.ts";
-import * as traced from "./trace-shapes.ts";
-import { historyOf } from "./views.ts";
 
 export const calls = {
   send: call({
@@ -130,70 +123,7 @@ export const calls = {
     idempotent: true,
     run: list,
   }),
-  history: call({
-    about: "What was said in a session, the newest page first. Long texts are cut, secrets are taken out.",
-    who: "both",
-    tool: "sessions_history",
-    scope: "read",
-    http: "GET /sessions/:sessionKey/history",
-    input: shape.historyInput,
-    output: shape.history,
-    idempotent: true,
-    run: async (system, caller, { sessionKey, before = null, limit = 50 }) => {
-      const session = await reached(system, caller, keyFor(caller, sessionKey));
-      const bytes = caller.kind === "agent" ? HISTORY_BYTES_MAX_OF_TOOL : HISTORY_BYTES_MAX;
-      return just(await historyOf(system, session, { before, limit, bytes }));
-    },
-  }),
-  entries: call({
-    about:
-      "The entries of a session as they are in its transcript, the oldest page first: what an export is made of. Secrets are " +
-      "taken out.",
-    who: "person",
-    tool: null,
-    scope: "read",
-    http: "GET /sessions/:sessionKey/entries",
-    input: entriesInput,
-    output: entriesPage,
-    idempotent: true,
-    run: entries,
-  }),
-  result: call({
-    about:
-      "Reads what is not in the prompt, or not any more: the result behind `[compacted: tool output removed] (… bytes, ref …)`, " +
-      "or what was left out of a long one (`all … are in blob …`). By pages, or with `grep` the lines that have a text.",
-    who: "both",
-    tool: "read_result",
-    scope: "read",
-    http: "GET /sessions/:sessionKey/results/:ref",
-    input: resultInput,
-    output: resultPage,
-    idempotent: true,
-    run: result,
-  }),
-  trace: call({
-    about:
-      "Where the time and the tokens of a turn went: its steps and tool calls. Also of one that still runs.",
-    who: "person",
-    tool: null,
-    scope: "read",
-    http: "GET /sessions/:sessionKey/trace",
-    input: traced.traceInput,
-    output: traced.trace,
-    idempotent: true,
-    run: trace,
-  }),
-  search: call({
-    about: "Finds words in what was said, in all sessions, in those of an agent, or in one.",
-    who: "person",
-    tool: null,
-    scope: "read",
-    http: "GET /search",
-    input: searchInput,
-    output: found,
-    idempotent: true,
-    run: search,
-  }),
+  ...lookingCalls,
   set: call({
     about: "Changes settings of a session. null: as the agent's configuration says.",
     who: "person",

@@ -4,10 +4,10 @@
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
-import { HISTORY_CALL_CHARS_MAX, TRACE_BYTES_MAX, TRACE_ENTRIES_MAX } from "../limits.ts";
+import { HISTORY_CALL_CHARS_MAX, TRACE_BYTES_MAX, TRACE_ENTRIES_MAX } from "./limits.ts";
 import type { Session } from "../sessions/session.ts";
 import { textOf, type Block, type Entry, type Gap, type MessageUsage } from "../transcript/entry.ts";
-import { detailsOf } from "../turns/tasks.ts";
+import { childDetailsOf } from "../turns/tasks.ts";
 import { isNote, type TurnEnded, type TurnStarted } from "../turns/where.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { keyFor, reached } from "./reach.ts";
@@ -134,7 +134,7 @@ function pieceOf(entry: Entry | Gap): Piece | null {
   const { message } = entry;
   if (message.role === "user") return { is: "letter", at };
   if (message.role === "assistant") return answerIn(entry, message);
-  const details = detailsOf(entry);
+  const details = childDetailsOf(entry);
   const child = details && "spawned" in details ? details.spawned.key : null;
   return { is: "result", at, call: message.toolCallId, isError: message.isError, child };
 }

@@ -7,7 +7,7 @@ import {
   HISTORY_CALLS_MAX,
   HISTORY_ENTRY_CHARS_MAX,
   LETTERS_COUNTED_MAX,
-} from "../limits.ts";
+} from "./limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import type { Model } from "../models/model.ts";
 import { detailsOf } from "../context/compaction.ts";
@@ -259,7 +259,7 @@ function toldOf(entry: Entry | Gap, after: number): Told | null {
     const text = `[${entry.bytes} bytes that cannot be read: ${entry.reason}]`;
     return { ...nothing, seq: Math.max(0, after - 1), id: "", at: "", kind: "gap", text, isError: true };
   }
-  if (entry.type === "custom") return null;
+  if (entry.type === "custom" || isSilent(entry)) return null;
   const base = { ...nothing, seq: entry.seq, id: entry.id, at: entry.timestamp, text: brief(textOf(entry)) };
   if (entry.type !== "message") return { ...base, kind: entry.type };
   const { message } = entry;
@@ -277,6 +277,12 @@ function toldOf(entry: Entry | Gap, after: number): Told | null {
     default:
       return { ...base, kind: "user", from: writerOf(entry.provenance) };
   }
+}
+
+/** Of a memory flush: it was said to nobody. */
+function isSilent(entry: Entry): boolean {
+  if (entry.type === "custom_message") return entry.display === false;
+  return entry.type === "message" && entry.silent === true;
 }
 
 function callOf(block: Block): Told["calls"] {

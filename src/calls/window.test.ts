@@ -37,6 +37,22 @@ test("of a secret nothing is shown, wherever a piece begins or ends", () => {
   }
 });
 
+test("a piece with a few bytes that are no text is shown with signs for them, and still without secrets", () => {
+  const bytes = Buffer.concat([
+    Buffer.from(`caf\u00e9 ${KEY} `),
+    Buffer.from([0xe9, 0x80]),
+    Buffer.from(` then ${KEY} password=${"a".repeat(199)}😀b 😀`),
+    Buffer.from([0xff]),
+  ]);
+  const window = new Window(bytes, true);
+  assert.equal(
+    window.shown(0, bytes.length),
+    "café [redacted: key] \ufffd then [redacted: key] password=[redacted]b 😀\ufffd",
+  );
+  assert.deepEqual([window.bad(0, bytes.length), window.isText(0, bytes.length)], [3, true]);
+  assert.deepEqual([window.bad(0, 9), window.isText(0, 9)], [0, true]);
+});
+
 test("bytes that are no text are not cut up, and never shown", () => {
   const window = new Window(Buffer.from([0x80, 0x80, 0x80, 0x80, 0x80, 0xff]), true);
   for (let at = 0; at <= 6; at += 1)

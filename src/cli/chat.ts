@@ -3,6 +3,7 @@
 import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
 import type { Output } from "../calls/door.ts";
+import type { Entry, Gap } from "../transcript/entry.ts";
 import type { Client } from "./client.ts";
 import { exitBy, SESSION, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
@@ -47,7 +48,7 @@ async function run({ args, client: find, screen }: Invocation): Promise<number> 
     screen,
     sessionKey,
     header: (width) => headerOf(sessionKey, status, world.nowMs(), width),
-    from: from === null ? null : Math.max(0, from - BEFORE_ENTRIES),
+    past: status === null ? null : await pastOf(client, sessionKey),
     end: from ?? 0,
     keyOf: (text) => keyOf(client, text),
   }).run();
@@ -68,6 +69,18 @@ async function piped(of: Piped): Promise<number> {
     if (over.signal.aborted) return exit; // The session goes on, and its answer is in its transcript.
     throw error;
   }
+}
+
+/** The last entries of the active path: what somebody went back from is over. */
+async function pastOf(client: Client, sessionKey: string): Promise<readonly (Entry | Gap)[]> {
+  const entries: (Entry | Gap)[] = [];
+  let where: { readonly last: number } | { readonly from: number } | null = { last: BEFORE_ENTRIES };
+  while (where !== null) {
+    const page: Output<"entries"> = await client.call("entries", { sessionKey, ...where });
+    entries.push(...(page.entries as unknown as readonly (Entry | Gap)[]));
+    where = page.next === null ? null : { from: page.next };
+  }
+  return entries;
 }
 
 /** Null: there is no such session yet. */

@@ -306,15 +306,22 @@ interface Heard {
 
 /** As JSON-RPC has it (the code in `data`), or as HTTP has it. */
 function faultIn(error: object): Fault {
-  const { code, message, data } = error as {
+  const {
+    code,
+    message,
+    data,
+    todo: said,
+  } = error as {
     code?: unknown;
     message?: unknown;
-    data?: { code?: unknown } | null;
+    data?: { code?: unknown; todo?: unknown } | null;
+    todo?: unknown;
   };
   const word = data?.code ?? code;
+  const todo = data?.todo ?? said;
   const words = typeof message === "string" ? message : "the gateway refused, and did not say why";
   return isFaultCode(word)
-    ? new Fault(word, words)
+    ? new Fault(word, words, typeof todo === "string" ? { todo } : {})
     : new Fault(
         "bug",
         `the gateway answered ${JSON.stringify(word)}, which this version does not know: ${words}`,

@@ -1,10 +1,12 @@
 // What fills a session's context, and what is done about it: context, compact, handoff, rewind.
 
 import { Fault } from "../base/fault.ts";
+import { alarm } from "../base/waiting.ts";
+import { RealWorld } from "../base/world.ts";
 import type { Output } from "../calls/door.ts";
 import { SESSION, textOf, type Command } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { count, dim, json, many, oneLine, percent, whole, type Screen } from "./output.ts";
+import { count, cut, dim, json, many, oneLine, percent, whole, type Screen } from "./output.ts";
 
 type Context = Output<"context">;
 
@@ -25,7 +27,7 @@ export const context: Command = {
 
 /** Also for the chat. */
 export function contextLines(about: Context, screen: Screen | null): readonly string[] {
-  const { tokens, window, compactAt, parts, pruned, compaction, pinned, model } = about;
+  const { tokens, window, compactAt, parts, pruned, compaction, pinned, pins, model } = about;
   const faint = (text: string): string => (screen === null ? text : dim(screen, text));
   const shares: readonly (readonly [string, number])[] = [
     ["system prompt", parts.system],
@@ -41,6 +43,8 @@ export function contextLines(about: Context, screen: Screen | null): readonly st
     ),
   ];
   if (pinned > 0) lines.push(`  ${many(pinned, "entry", "entries")} pinned`);
+  for (const { entry, seq, text } of pins)
+    lines.push(`    ${seq === null ? oneLine(entry) : `#${seq}`} ${faint(cut(oneLine(text), PIN_CELLS))}`);
   if (pruned.results > 0)
     lines.push(
       `  ${many(pruned.results, "tool result")} removed from the prompt (${whole(pruned.bytes)} bytes); sessiond result reads them`,
@@ -54,10 +58,28 @@ export function contextLines(about: Context, screen: Screen | null): readonly st
   return lines;
 }
 
+/** Of the words of a pinned entry: beside its number they fit a line. */
+const PIN_CELLS = 60;
+
 const BAR_CELLS = 30;
 
 function bar(part: number, of: number): string {
   return "█".repeat(of === 0 ? 0 : Math.round((part / of) * BAR_CELLS));
+}
+
+/** Whoever waits longer is told for what. */
+const SLOW_MS = 1_000;
+
+async function told<Value>(screen: Screen, done: Promise<Value>): Promise<Value> {
+  if (screen.json) return await done;
+  const words =
+    "(waits: a step that runs comes first, and a summary takes a while; Ctrl-C leaves, and it is done anyway)";
+  const callOff = alarm(new RealWorld(), SLOW_MS, () => screen.err(`${dim(screen, words)}\n`));
+  try {
+    return await done;
+  } finally {
+    callOff();
+  }
 }
 
 const FOCUS = { flags: "--focus <text>", about: "what is to be kept above all" };
@@ -73,7 +95,7 @@ export const compact: Command = {
     const sessionKey = await keyOf(client, args[0] ?? "", signal);
     const focus = textOf(options, "focus");
     const input = { sessionKey, ...(focus === undefined ? {} : { focus }) };
-    const done = await client.call("compact", input, signal);
+    const done = await told(screen, client.call("compact", input, signal));
     if (screen.json) json(screen, done);
     else screen.out(`${sessionKey}: ${compactedWords(done)}\n`);
     return done.outcome === "done" ? 0 : 1;
@@ -84,7 +106,14 @@ export const compact: Command = {
 export function compactedWords({ outcome, reason, tokensBefore, tokensAfter }: Output<"compact">): string {
   if (tokensBefore !== null && tokensAfter !== null)
     return `${count(tokensBefore)} tokens became ${count(tokensAfter)}`;
-  return outcome === "done" ? (reason ?? "nothing to do") : `${outcome}: ${reason ?? "nobody says why"}`;
+  return outcome === "done" ? (reason ?? "nothing to do") : `not compacted${yet({ outcome, reason })}`;
+}
+
+/** Of what is not done. */
+function yet({ outcome, reason }: Pick<Output<"compact">, "outcome" | "reason">): string {
+  const why = reason ?? "nobody says why";
+  if (outcome !== "unanswered") return ` (${outcome}): ${why}`;
+  return ` yet: ${why}; it is done when the session comes to it`;
 }
 
 export const handoff: Command = {
@@ -109,7 +138,7 @@ export const handoff: Command = {
         return text === undefined ? [] : [[name, text]];
       }),
     );
-    const done = await client.call("handoff", { sessionKey, ...given }, signal);
+    const done = await told(screen, client.call("handoff", { sessionKey, ...given }, signal));
     if (screen.json) json(screen, done);
     else screen.out(`${handedWords(done)}\n`);
     return done.outcome === "done" ? 0 : 1;
@@ -117,9 +146,12 @@ export const handoff: Command = {
 };
 
 /** Also for the chat. */
-export function handedWords({ from, sessionKey, file, outcome, reason }: Output<"handoff">): string {
-  if (sessionKey === null) return `${from} was not handed over (${outcome}): ${reason ?? "nobody says why"}`;
-  return `${sessionKey} goes on from ${from}; the state is in ${file} of the workspace`;
+export function handedWords(done: Output<"handoff">): string {
+  const { from, sessionKey, file, outcome } = done;
+  if (outcome === "done")
+    return `${sessionKey} goes on from ${from}; the state is in ${file} of the workspace`;
+  const who = outcome === "unanswered" ? `, and ${sessionKey} goes on from there` : "";
+  return `${from} is not handed over${yet(done)}${who}`;
 }
 
 export const rewind: Command = {
@@ -134,15 +166,25 @@ export const rewind: Command = {
   run: async ({ args, client: find, screen, signal }) => {
     const client = await find();
     const sessionKey = await keyOf(client, args[0] ?? "", signal);
-    const done = await client.call("rewind", { sessionKey, ...entryIn(args[1] ?? "") }, signal);
+    const to = entryIn(args[1] ?? "");
+    const done = await told(screen, client.call("rewind", { sessionKey, ...to }, signal));
     if (screen.json) json(screen, done);
-    else screen.out(`${sessionKey} continues from entry ${done.to}\n`);
+    else screen.out(`${sessionKey} ${rewoundWords(done)}\n`);
     return done.outcome === "done" ? 0 : 1;
   },
 };
 
 /** Also for the chat. */
+export function rewoundWords(done: Output<"rewind">): string {
+  return done.outcome === "done" ? `continues from entry ${done.to}` : `has not gone back${yet(done)}`;
+}
+
+/** Also for the chat. */
 export function entryIn(text: string): { readonly seq: number } | { readonly entry: string } {
-  if (text === "") throw new Fault("bad_input", "rewind: say to which entry, by its number or its id");
+  if (text === "")
+    throw new Fault(
+      "bad_input",
+      "say which entry, by its number or its id: `sessiond log` shows the numbers",
+    );
   return /^\d+$/.test(text) ? { seq: Number(text) } : { entry: text };
 }

@@ -144,7 +144,7 @@ function asMarkdown(entry: Given): string {
   if (entry.type === "gap") return `\n> [something here cannot be read]\n`;
   if (entry.type === "compaction")
     return `\n> [summary of what was before]\n\n${quoted(String(entry["summary"] ?? ""))}\n`;
-  if (entry.type !== "message") return "";
+  if (entry.type !== "message" || entry["silent"] === true) return "";
   const message = entry["message"] as Message;
   const at = String(entry["timestamp"] ?? "");
   const words = blocksOf(message.content)

@@ -1,6 +1,7 @@
 // `sessiond log`: what was said and done in a session, and with -f what happens next.
 
 import { Fault } from "../base/fault.ts";
+import { ENTRY_LOOKBACK_ENTRIES } from "../limits.ts";
 import type { Output } from "../calls/door.ts";
 import type { Entry, Gap } from "../transcript/entry.ts";
 import type { Client } from "./client.ts";
@@ -29,7 +30,10 @@ export const log: Command = {
     { flags: "-n, --lines <n>", about: `the last so many entries (${SHOWN}); "all" for all of them` },
     { flags: "--from <seq>", about: "from this entry on" },
   ],
-  more: "--json writes entries as they are in the transcript, one a line; what cannot be read has the type gap.",
+  more:
+    "Each line has the number of its entry, which rewind, fork --at, pin and result take. A summary has a line: `result` with " +
+    "its number shows all of it.\n" +
+    "--json writes entries as they are in the transcript, one a line; what cannot be read has the type gap.",
   run,
 };
 
@@ -38,7 +42,8 @@ async function run({ args, options, client: find, screen, signal }: Invocation):
   const sessionKey = await keyOf(client, args[0] ?? "main", signal);
   const most = linesOf(textOf(options, "lines"), textOf(options, "from") !== undefined);
   const begin = seqOf(textOf(options, "from"));
-  const write = await writerFor(screen);
+  const { settings } = await client.call("status", { sessionKey }, signal);
+  const write = await writerFor(screen, new Set(settings.pins));
   const lastSeq = await past(client, { sessionKey, begin, most, out: screen.out, signal }, write);
   if (options["follow"] === true) await future(client, { sessionKey, from: lastSeq, screen, signal }, write);
   return 0;
@@ -47,7 +52,7 @@ async function run({ args, options, client: find, screen, signal }: Invocation):
 /** Lines of one entry, each with its end; none: it is not for people. */
 type Write = (entry: Entry | Gap, missing: number) => string;
 
-async function writerFor(screen: Screen): Promise<Write> {
+async function writerFor(screen: Screen, pins: ReadonlySet<string>): Promise<Write> {
   if (screen.json)
     return (entry, missing) => {
       const gap = missing === 0 ? "" : jsonLine({ type: "gap", entries: missing });
@@ -57,6 +62,7 @@ async function writerFor(screen: Screen): Promise<Write> {
   const transcript = new Transcript({
     colour: screen.colour,
     width: (screen.isTty && screen.columns) || PIPE_COLUMNS,
+    pins,
   });
   return (entry, missing) => {
     const gap = missing === 0 ? [] : [transcript.missing(missing)];
@@ -78,17 +84,20 @@ async function past(
   { sessionKey, begin, most, out, signal }: Past,
   write: Write,
 ): Promise<number> {
-  const { entries: end } = await client.call("status", { sessionKey }, signal);
   const read = most * READ_FOR_ONE + READ_FOR_ONE;
-  let from: number | null = begin ?? Math.max(1, end - read + 1);
+  // Counted by the daemon: on the active path numbers do not follow each other where somebody went back.
+  const first = begin === null && read <= ENTRY_LOOKBACK_ENTRIES ? { last: read } : { from: begin ?? 1 };
+  let from: number | null = begin ?? 1;
+  let isFirst = true;
   let last = begin === null ? 0 : begin - 1;
   const shown: string[] = [];
   while (from !== null) {
     const page: Output<"entries"> = await client.call(
       "entries",
-      { sessionKey, from, limit: PAGE_ROWS },
+      { sessionKey, ...(isFirst ? first : { from }), limit: PAGE_ROWS },
       signal,
     );
+    isFirst = false;
     for (const entry of page.entries as unknown as readonly (Entry | Gap)[]) {
       if (entry.type !== "gap") last = entry.seq;
       const text = write(entry, 0);

@@ -72,7 +72,10 @@ function failed(error: unknown): number {
   const fault = error instanceof Fault ? error : bug(error);
   const { code, message, todo, retry, exit } = fault;
   if (isJson) json(screen, { ok: false, error: { code, message, todo, retry } });
-  else screen.err(`sessiond: ${clean(message)}\n${saysWhatToDo(fault) ? "" : `  ${ADVICE[code] ?? todo}\n`}`);
+  else
+    screen.err(
+      `sessiond: ${clean(message)}\n${saysWhatToDo(fault) ? "" : `  ${clean(ADVICE[code] ?? todo)}\n`}`,
+    );
   return exit;
 }
 

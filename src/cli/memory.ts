@@ -34,6 +34,7 @@ export const memory: Command = {
       flags: "--if-version <version>",
       about: "write: the version that you have read, as read tells it; none: there is no such note yet",
     },
+    { flags: "--id <id>", about: "write: your own id of it: sent again, it is there once" },
     { flags: "--in <place>", about: "search: where (all)", completes: PLACES },
     { flags: "-n, --limit <hits>", about: "search: how many at most, up to 200 (20)" },
   ],
@@ -114,7 +115,7 @@ async function wholeNote(
   let note = await client.call("readMemory", input, signal);
   while (note.next !== null) {
     const { next, text } = note;
-    const page = await client.call("readMemory", { ...input, offset: next }, signal);
+    const page = await client.call("readMemory", { ...input, ...next }, signal);
     note =
       page.version === note.version
         ? { ...page, text: text + page.text }
@@ -131,8 +132,12 @@ async function write(invocation: Invocation, [path, ...words]: Words): Promise<n
   const [mode = "append"] = said;
   const known = textOf(options, "ifVersion");
   const version = known === undefined ? {} : { version: known === "none" ? null : known };
-  const text = mode === "delete" ? {} : { text: await textFrom(words) };
-  const input = { ...agentIn(invocation), path, mode, ...text, ...version };
+  if (mode === "delete" && words.length > 0)
+    throw new Fault("bad_input", "memory write: --delete takes no words; say only the path of the note");
+  const text = mode === "delete" ? {} : { text: await textFrom(words, mode) };
+  const named = textOf(options, "id");
+  const id = named === undefined ? {} : { id: named };
+  const input = { ...agentIn(invocation), path, mode, ...text, ...version, ...id };
   const written = await (await find()).call("writeMemory", input, signal);
   if (screen.json) json(screen, written);
   else if (!written.changed) screen.out(`${written.path} was so already\n`);
@@ -141,12 +146,16 @@ async function write(invocation: Invocation, [path, ...words]: Words): Promise<n
   return 0;
 }
 
-async function textFrom(words: Words): Promise<string> {
+/** A file that was meant and did not come, such as from a program that failed, empties no note. */
+async function textFrom(words: Words, mode: "append" | "replace"): Promise<string> {
   const isPiped = words.length === 0 || (words.length === 1 && words[0] === "-");
   if (!isPiped) return words.join(" ");
   if (words.length === 0 && process.stdin.isTTY)
     throw new Fault("bad_input", "memory write: say what to write, or - for standard input");
-  return await streamText(process.stdin);
+  const text = await streamText(process.stdin);
+  if (text === "" && mode === "replace" && words.length === 0)
+    throw new Fault("bad_input", "memory write: standard input is empty; say - if the note is to be empty");
+  return text;
 }
 
 async function search(invocation: Invocation, words: Words): Promise<number> {
@@ -163,6 +172,7 @@ async function search(invocation: Invocation, words: Words): Promise<number> {
     for (const { sessionKey, seq, snippet } of found.transcripts)
       screen.out(`${bold(screen, sessionKey)} ${dim(screen, `#${seq}`)}  ${oneLine(snippet)}\n`);
     if (count === 0) screen.err("nothing found\n");
+    if (found.more) screen.err("(there may be more; say more words, or a higher --limit)\n");
     if (found.behind > 0) screen.err("(the newest commits are not searched yet)\n");
     if (found.skipped > 0) screen.err(`(${many(found.skipped, "note")} could not be searched)\n`);
   }

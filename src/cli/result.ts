@@ -13,7 +13,11 @@ export const result: Command = {
   summary: "all of a result that was too long for its entry, or for the context",
   arguments: [
     SESSION,
-    { name: "ref", about: "the id of an entry, or the digits after `blob`", required: true },
+    {
+      name: "ref",
+      about: "the number (seq) or the id of an entry, or the digits after `blob`",
+      required: true,
+    },
   ],
   options: [
     { flags: "--from <byte>", about: "from this byte on" },
@@ -25,7 +29,7 @@ export const result: Command = {
   ],
   more:
     "Secrets of the usual shapes are taken out. Exit codes: 0, and with --grep 1 if nothing is found.\n" +
-    "Example: sessiond result main 7f3a91c2-41 --all > output.txt",
+    "Example: sessiond result main 41 --all > output.txt",
   run,
 };
 
@@ -39,6 +43,10 @@ async function run({ args, options, client: find, screen, signal }: Invocation):
   let matches = 0;
   while (from !== null) {
     const page: Page = await client.call("result", { ...asked, from }, signal);
+    if (!screen.json && page.matches === null && from > 0 && from >= page.total)
+      screen.err(
+        `${dim(screen, `(byte ${whole(from)} is past the end: there are ${whole(page.total)} bytes)`)}\n`,
+      );
     screen.out(screen.json ? jsonLine(page) : shownOf(screen, page, matches > 0));
     if (process.stdout.writableNeedDrain) await once(process.stdout, "drain", { signal });
     matches += page.matches?.length ?? 0;

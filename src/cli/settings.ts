@@ -3,6 +3,7 @@
 import { Fault } from "../base/fault.ts";
 import type { Input, Output } from "../calls/door.ts";
 import { SESSION, textOf, type Argument, type Command, type Invocation, type Options } from "./command.ts";
+import { entryIn } from "./context.ts";
 import { keyOf } from "./key.ts";
 import { count, duration, json, money, oneLine } from "./output.ts";
 
@@ -134,7 +135,7 @@ export const pin: Command = {
   summary: "keep a session from upkeep, or an entry whole in every context",
   arguments: [
     SESSION,
-    { name: "entry", about: "the id of an entry; without it, the session itself", required: false },
+    { name: "entry", about: "its number (seq) or id; without it, the session itself", required: false },
   ],
   options: [{ flags: "--off", about: "no more" }],
   run: async ({ args, options, client: find, screen, signal }) => {
@@ -145,7 +146,7 @@ export const pin: Command = {
     const done =
       entry === undefined
         ? await client.call("set", { sessionKey, pinned }, signal)
-        : await client.call("pin", { sessionKey, entry, pinned }, signal);
+        : await client.call("pin", { sessionKey, ...entryIn(entry), pinned }, signal);
     if (screen.json) json(screen, done);
     else
       screen.out(

@@ -12,7 +12,7 @@
 //       was shown without one.
 
 import { defused, wrapped } from "../routing/envelope.ts";
-import type { Block, Entry, Message } from "../transcript/entry.ts";
+import { textOf, type Block, type Entry, type Message } from "../transcript/entry.ts";
 import type { TurnEnded } from "../turns/where.ts";
 import { isPruned, markerOf, pruningIn } from "./prune.ts";
 import { isPicture } from "./weight.ts";
@@ -25,6 +25,9 @@ const REASON_CHARS = 500;
 
 /** How the message begins that a compaction is shown as. */
 const SUMMARY_OPENING = "Summary of the conversation so far:\n";
+
+/** In place of a result that is missing. */
+export const GIVEN_UP = "There is no result: the call was given up.";
 
 type User = Extract<Message, { role: "user" }>;
 type Assistant = Extract<Message, { role: "assistant" }>;
@@ -73,7 +76,8 @@ export function isSummary({ role, content }: Message): boolean {
   return role === "user" && typeof content === "string" && content.startsWith(SUMMARY_OPENING);
 }
 
-function shown(entry: Entry, shared: boolean): Message | null {
+/** As `wholeOf`, for whoever does not keep it. */
+export function shown(entry: Entry, shared: boolean): Message | null {
   const timestamp = Date.parse(entry.timestamp);
   switch (entry.type) {
     case "message":
@@ -89,7 +93,7 @@ function shown(entry: Entry, shared: boolean): Message | null {
     case "branch_summary":
       return {
         role: "user",
-        content: `Summary of what was tried before:\n${defused(entry.summary)}`,
+        content: `Summary of what was tried before:\n${defused(textOf(entry))}`,
         timestamp,
       };
     case "custom":
@@ -107,7 +111,8 @@ function unanswered(
   { customType, data }: Extract<Entry, { type: "custom" }>,
   timestamp: number,
 ): Message | null {
-  const { outcome, reason } = (data ?? {}) as Partial<TurnEnded>;
+  const { outcome, reason, tidied } = (data ?? {}) as Partial<TurnEnded>;
+  if (tidied === true) return null;
   if (customType !== "sessiond/turn-ended" || typeof outcome !== "string" || outcome === "done") return null;
   const why = typeof reason === "string" ? `: ${reason.slice(0, REASON_CHARS)}` : "";
   return {
@@ -203,7 +208,7 @@ function missing(message: Assistant, call: { readonly id: string; readonly name:
     role: "toolResult",
     toolCallId: call.id,
     toolName: call.name,
-    content: [{ type: "text", text: "There is no result: the call was given up." }],
+    content: [{ type: "text", text: GIVEN_UP }],
     isError: true,
     timestamp: message.timestamp,
   };

@@ -50,13 +50,24 @@ export function short(text: string, charsMax: number): string {
   return line.length > charsMax ? `${head(line, charsMax - 1)}…` : line;
 }
 
+/** Everything that somebody may take for the end of a line. */
+export const LINE_END = /\r\n|[\n\r\u2028\u2029\v\f\u0085]/;
+
+/** Characters of the name of somebody, or of a tool. */
+const NAME_CHARS = 80;
+
+/** People choose names, and files hold anything: it stays inside of our line. */
+export function plainName(text: unknown): string {
+  return short(String(text).replaceAll(/[[\]{}<>|#\p{C}]/gu, " "), NAME_CHARS);
+}
+
 /**
  * What others wrote, so that no line of it can be taken for one of ours: each begins with a bar. A model that reads it knows that
  * it is quoted, and no reader of headings or lists finds any in it.
  */
 export function quoted(text: string): string {
   return defused(text)
-    .split(/\r\n|[\n\r\u2028\u2029\v\f\u0085]/)
+    .split(LINE_END)
     .map((line) => `| ${line}`)
     .join("\n");
 }

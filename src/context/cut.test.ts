@@ -126,7 +126,7 @@ test("T4: a summary alone is not summed up again, unless it is itself too large"
 });
 
 test("what is said into a turn whose beginning was cut off begins none", () => {
-  const cutBefore = ourCompaction(2, { turn: { turn: "t" } as OpenTurn });
+  const cutBefore = ourCompaction(2, { turn: { turn: "t", class: "interactive", steps: 1 } as OpenTurn });
   const all = entries(
     STARTED,
     user("look"),

@@ -9,21 +9,18 @@
 //   T4. A cut that is there cuts off something that is shown: so compacting comes to an end.
 
 import { SUMMARY_BYTES_MIN } from "../limits.ts";
-import type { Block, Entry } from "../transcript/entry.ts";
-import { assemble } from "./assemble.ts";
+import type { Entry } from "../transcript/entry.ts";
 import { detailsOf } from "./compaction.ts";
-import { bytesOf } from "./weight.ts";
+import { bytesByPlace, callsIn, tallyOf, type Tally } from "./tally.ts";
+import { extentOf, type Extent } from "./window.ts";
+
+export { callsIn } from "./tally.ts";
+export { extentOf, type Extent } from "./window.ts";
 
 /** What stands before `at` goes. */
 export interface Cut {
   readonly at: number; //            index of the first kept entry; `entries.length`: nothing is kept
   readonly isInsideTurn: boolean; // the turn that `at` belongs to loses its beginning
-}
-
-/** What of a context's entries can be cut: those from `from` on. An older compaction may stand among them. */
-export interface Extent {
-  readonly from: number;
-  readonly older: Extract<Entry, { type: "compaction" }> | null; // null: nothing was compacted before
 }
 
 /** Where a cut would be allowed. */
@@ -32,36 +29,38 @@ interface Place {
   readonly isTurn: boolean; // a turn begins here
 }
 
-/** Null: there is nothing that could be cut off. `bound`: entries that are never the first kept, because of what is before them. */
+/**
+ * Null: there is nothing that could be cut off. `bound`: entries that are never the first kept, because of what is before them.
+ * `shared`: as for `assemble`; if nobody says, names of speakers count.
+ */
 export function cutOf(
   entries: readonly Entry[],
   keepBytes: number,
   bound: ReadonlySet<Entry> = new Set(),
+  shared = true,
 ): Cut | null {
   const extent = extentOf(entries);
-  const places = placesIn(entries, extent).filter(({ at }) => !bound.has(entries[at] as Entry));
-  const least = leastOf(entries, extent, keepBytes);
+  const tally = tallyOf(entries, shared, extent.from);
+  const isShown = (at: number): boolean => isShownAlone(entries, at, tally);
+  const least = leastOf(entries, extent, { keepBytes, isShown });
   if (least === null) return null;
-  const isSmall = ({ at }: Place): boolean => weightFrom(entries, at) <= keepBytes;
-  const turns = places.filter(({ at, isTurn }) => isTurn && at >= least);
-  const turn = turns[firstOf(turns, isSmall)];
+  const places = placesIn(entries, extent, tally).filter(({ at }) => !bound.has(entries[at] as Entry));
+  const bytesFrom = sumsFrom(entries, tally);
+  const isSmall = ({ at }: Place): boolean => (bytesFrom[at] ?? 0) <= keepBytes;
+  const turn = places.find((place) => place.isTurn && place.at >= least && isSmall(place));
   if (turn !== undefined) return { at: turn.at, isInsideTurn: false };
   const start = places.findLast(({ isTurn }) => isTurn)?.at ?? -1; // of the last turn; -1: it began before all of this
   const steps = places.filter(({ at }) => at >= least && at > start);
-  const step = steps[firstOf(steps, isSmall)] ?? steps.at(-1);
-  const isWhole = step === undefined || !entries.slice(start, step.at).some(isShown);
-  if (start >= least && isWhole) return { at: start, isInsideTurn: false };
+  const step = steps.find(isSmall) ?? steps.at(-1);
+  if (start >= least && !isAnyIn(start, step?.at ?? start, isShown))
+    return { at: start, isInsideTurn: false };
   if (step !== undefined) return { at: step.at, isInsideTurn: true };
   return least === extent.from ? { at: entries.length, isInsideTurn: false } : null; // only an older summary goes
 }
 
-/** As a context is shown: what an older compaction cut off is not in it any more. */
-export function extentOf(entries: readonly Entry[]): Extent {
-  const at = entries.findLastIndex(({ type }) => type === "compaction");
-  const older = entries[at];
-  if (older?.type !== "compaction") return { from: 0, older: null };
-  const from = entries.findIndex(({ id }) => id === older.firstKeptEntryId);
-  return { from: from < 0 || from > at ? at + 1 : from, older };
+function isAnyIn(from: number, to: number, is: (at: number) => boolean): boolean {
+  for (let at = from; at < to; at += 1) if (is(at)) return true;
+  return false;
 }
 
 /** Where the turns begin that stand in the extent, in their order. */
@@ -69,8 +68,8 @@ export function turnsIn(entries: readonly Entry[], extent: Extent): readonly num
   const turns: number[] = [];
   let isOurs = beginsInside(entries, extent); // inside a turn that a note of ours began
   let last: Entry | null = null; // the message before
-  for (const [at, entry] of entries.entries()) {
-    if (at < extent.from) continue;
+  for (let at = extent.from; at < entries.length; at += 1) {
+    const entry = entries[at] as Entry;
     if (isNote(entry, "turn-started")) turns.push(at);
     if (isTurnNote(entry)) isOurs = isNote(entry, "turn-started");
     if (entry.type !== "message") continue;
@@ -106,102 +105,70 @@ function endsTurn(last: Entry | null): boolean {
 }
 
 /** The first index at which a cut takes away something that is shown (T4). Null: none does. */
-function leastOf(entries: readonly Entry[], { from, older }: Extent, keepBytes: number): number | null {
+function leastOf(
+  entries: readonly Entry[],
+  { from, older }: Extent,
+  { keepBytes, isShown }: { readonly keepBytes: number; readonly isShown: (at: number) => boolean },
+): number | null {
   // Made by another program, or for a larger window, a summary may be larger than all that fits: then it alone is worth a cut.
   const summary = older === null ? "" : (detailsOf(older)?.sections ?? older.summary);
   if (Buffer.byteLength(summary) > Math.max(keepBytes, SUMMARY_BYTES_MIN)) return from;
-  const first = entries.findIndex((entry, at) => at >= from && entry.type !== "compaction" && isShown(entry));
+  const first = entries.findIndex(({ type }, at) => at >= from && type !== "compaction" && isShown(at));
   return first < 0 ? null : first + 1;
 }
 
-function placesIn(entries: readonly Entry[], extent: Extent): readonly Place[] {
-  const { from } = extent;
+/** In their order. Steps are what is said, and not what was found out about it. */
+function placesIn(entries: readonly Entry[], extent: Extent, tally: Tally): readonly Place[] {
   const turns = new Set(turnsIn(entries, extent));
-  const splits = splitsIn(entries, from);
+  const splits = splitsIn(entries, tally);
   const places: Place[] = [];
-  for (const [at, entry] of entries.entries()) {
-    if (at < from || splits.has(at)) continue;
+  for (let at = extent.from; at < entries.length; at += 1) {
+    if (splits.has(at)) continue;
+    const type = entries[at]?.type;
     if (turns.has(at)) places.push({ at, isTurn: true });
-    else if (isStep(entry)) places.push({ at, isTurn: false });
+    else if (type !== "custom" && type !== "compaction" && isShownAlone(entries, at, tally))
+      places.push({ at, isTurn: false });
   }
   return places;
 }
 
-/** Something that is said, and not what was found out about it. */
-function isStep(entry: Entry): boolean {
-  return entry.type !== "custom" && entry.type !== "compaction" && isShown(entry);
-}
-
 /** A result alone is not shown: it is with its call. */
-function isShown(entry: Entry): boolean {
-  return assemble([entry], false).length > 0;
+function isShownAlone(entries: readonly Entry[], at: number, { whole }: Tally): boolean {
+  const entry = entries[at];
+  return (whole[at] ?? 0) > 0 && !(entry?.type === "message" && entry.message.role === "toolResult");
 }
 
-/**
- * Indexes at which a cut would part a call from its result (T1). A result belongs to the last answer before it that has a call
- * of its id, as assemble() has it.
- */
-function splitsIn(entries: readonly Entry[], from: number): ReadonlySet<number> {
-  const open = new Map<unknown, { readonly answer: number; left: number }>();
-  const until = new Map<number, number>(); // by answer: where its last result stands
-  for (const [at, entry] of entries.entries()) {
-    if (at < from || entry.type !== "message") continue;
-    if (entry.message.role === "toolResult") {
-      const place = open.get(entry.message.toolCallId);
-      if (place === undefined || place.left === 0) continue;
-      place.left -= 1;
-      until.set(place.answer, at);
-    }
-    for (const [id, same] of Map.groupBy(callsIn(entry), (call) => call.id))
-      open.set(id, { answer: at, left: same.length });
-  }
+/** Indexes at which a cut would part a call from its result (T1). */
+function splitsIn(entries: readonly Entry[], { missing, until }: Tally): ReadonlySet<number> {
   const running = entries.findLastIndex((entry) => callsIn(entry).length > 0 || isTurnNote(entry));
-  if ([...open.values()].some(({ answer, left }) => answer === running && left > 0))
-    until.set(running, entries.length);
+  const parted = new Map(until);
+  if ((missing.get(running) ?? 0) > 0) parted.set(running, entries.length);
   const splits = new Set<number>();
   let reached = 0; // so that each index is added once, however the answers overlap
-  for (const [answer, last] of [...until].toSorted(([a], [b]) => a - b)) {
+  for (const [answer, last] of [...parted].toSorted(([a], [b]) => a - b)) {
     for (let at = Math.max(answer + 1, reached); at <= last; at += 1) splits.add(at);
     reached = Math.max(reached, last + 1);
   }
   return splits;
 }
 
+/** By index: what is shown from there on once all before it is cut off. Where calls are not parted from results, that is a sum. */
+function sumsFrom(entries: readonly Entry[], tally: Tally): readonly number[] {
+  const sums = [...bytesByPlace(entries, tally)];
+  let sum = 0;
+  for (let at = sums.length - 1; at >= 0; at -= 1) {
+    if (entries[at]?.type !== "compaction") sum += sums[at] ?? 0; // An older one goes too.
+    sums[at] = sum;
+  }
+  return sums;
+}
+
+const NOTES = { "turn-started": "sessiond/turn-started", "turn-ended": "sessiond/turn-ended" };
+
 function isTurnNote(entry: Entry): boolean {
   return isNote(entry, "turn-started") || isNote(entry, "turn-ended");
 }
 
 function isNote(entry: Entry, what: "turn-started" | "turn-ended"): boolean {
-  return entry.type === "custom" && entry.customType === `sessiond/${what}`;
-}
-
-/** A file may hold anything in place of an answer's content. */
-export function callsIn(entry: Entry): readonly Extract<Block, { type: "toolCall" }>[] {
-  if (entry.type !== "message" || entry.message.role !== "assistant") return [];
-  const content: unknown = entry.message.content;
-  if (!Array.isArray(content)) return [];
-  return content.filter((block: Partial<Block> | null) => block?.type === "toolCall");
-}
-
-/** What is shown from here on once all before it is cut off. Names of speakers count, whether they are shown or not. */
-function weightFrom(entries: readonly Entry[], at: number): number {
-  return weightOf(entries.slice(at).filter(({ type }) => type !== "compaction"));
-}
-
-function weightOf(entries: readonly Entry[]): number {
-  let bytes = 0;
-  for (const message of assemble(entries, true)) bytes += bytesOf(message);
-  return bytes;
-}
-
-/** The index of the first that is; each after it is too. `places.length`: none is. */
-function firstOf(places: readonly Place[], is: (place: Place) => boolean): number {
-  let [low, high] = [0, places.length];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const place = places[middle];
-    if (place !== undefined && is(place)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return entry.type === "custom" && entry.customType === NOTES[what];
 }

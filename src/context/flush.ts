@@ -2,6 +2,7 @@
 // is under way. The exchange is in the transcript like everything else; once it is over, no model is shown it.
 
 import type { Body, Entry } from "../transcript/entry.ts";
+import { FLUSH_ANSWERS_MAX } from "./limits.ts";
 
 const FLUSH = "sessiond/flush";
 
@@ -13,6 +14,11 @@ const WORDS =
 
 export function flushNote(): Body {
   return { type: "custom_message", customType: FLUSH, content: WORDS, display: false };
+}
+
+/** What else an agent did meanwhile, no model would be shown later: so only these tools are there for it. */
+export function isForFlush(tool: string): boolean {
+  return tool.startsWith("memory_");
 }
 
 /** The agent was asked, and has not said that it is through. */
@@ -31,7 +37,10 @@ export function hasFlushed(entries: readonly Entry[]): boolean {
 /** Without such exchanges that are over. What others wrote meanwhile stays. */
 export function withoutFlushes(entries: readonly Entry[]): readonly Entry[] {
   const hidden = new Set(
-    flushesIn(entries).flatMap(([note, ...since]) => [note, ...since.filter(isOfFlush)]),
+    flushesIn(entries).flatMap(([note, ...since]) => [
+      note,
+      ...since.filter((entry) => isOfFlush(entry) || isFlush(entry)),
+    ]),
   );
   return hidden.size === 0 ? entries : entries.filter((entry) => !hidden.has(entry));
 }
@@ -46,8 +55,9 @@ function flushesIn(entries: readonly Entry[]): readonly (readonly [Entry, ...Ent
   const found: [Entry, ...Entry[]][] = [];
   for (let at = 0; at < entries.length; at += 1) {
     const entry = entries[at] as Entry;
-    const end = isFlush(entry) ? endOf(entries, at) : null;
-    if (end === null) continue;
+    if (!isFlush(entry)) continue;
+    const end = endOf(entries, at);
+    if (end === null) break; // What does not end it would not end a later one.
     found.push([entry, ...entries.slice(at + 1, end + 1)]);
     at = end;
   }
@@ -56,14 +66,28 @@ function flushesIn(entries: readonly Entry[]): readonly (readonly [Entry, ...Ent
 
 /** The index of the entry with which it is over; null: it goes on. */
 function endOf(entries: readonly Entry[], from: number): number | null {
+  let answers = 0;
   for (let at = from + 1; at < entries.length; at += 1) {
     const entry = entries[at];
-    if (entry?.type === "message" && entry.message.role === "assistant" && !hasCalls(entry.message.content))
-      return at;
-    // The turn ended over it, it was cut off, or somebody went back into it: then what follows is no part of it.
+    // The turn ended over it, it was cut off, or a rewind went back into it: then what follows is no part of it.
     if (entry?.type === "compaction" || isTurnNote(entry)) return at - 1;
+    if (entry?.type !== "message" || entry.message.role !== "assistant") continue;
+    if (!hasCalls(entry.message.content)) return at;
+    answers += 1;
+    if (answers === FLUSH_ANSWERS_MAX) return lastResult(entries, at);
   }
   return null;
+}
+
+/** Of the results that follow an answer; itself, if none does. */
+function lastResult(entries: readonly Entry[], answer: number): number {
+  let at = answer;
+  while (isResult(entries[at + 1])) at += 1;
+  return at;
+}
+
+function isResult(entry: Entry | undefined): boolean {
+  return entry?.type === "message" && entry.message.role === "toolResult";
 }
 
 function isFlush(entry: Entry): boolean {

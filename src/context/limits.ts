@@ -3,6 +3,9 @@
 import { assert } from "../base/assert.ts";
 import { SUMMARY_BYTES_MIN } from "../limits.ts";
 
+/** Answers of a flush that may call for more: some notes fit, and one that never ends is over. */
+export const FLUSH_ANSWERS_MAX = 8;
+
 /**
  * What a summary must name of the part that was cut off: how many of each, bytes of them, and characters of one. Together they are
  * a fifth of the smallest window (8,000 tokens), so that there is room for what a model writes beside them.

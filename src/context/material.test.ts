@@ -8,6 +8,7 @@ import {
   compaction,
   ENDED,
   entries,
+  OPEN,
   ourCompaction,
   result,
   said,
@@ -15,13 +16,11 @@ import {
   user,
   verbatim,
 } from "../../test/fixtures/talk.ts";
-import type { OpenTurn } from "../turns/where.ts";
 import type { Body } from "../transcript/entry.ts";
 import { cutOf } from "./cut.ts";
 import { materialOf, type Material } from "./material.ts";
 
 const NOBODY = { pins: new Set<string>(), shared: false };
-const OPEN = { turn: "t" } as OpenTurn;
 
 function material(
   at: number,

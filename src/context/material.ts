@@ -15,7 +15,7 @@ import {
 import type { Provenance } from "../routing/provenance.ts";
 import { textOf, type Entry, type Message } from "../transcript/entry.ts";
 import { assemble } from "./assemble.ts";
-import { headAndTail, quoted, short } from "./clip.ts";
+import { headAndTail, plainName, quoted } from "./clip.ts";
 import { detailsOf, type Verbatim } from "./compaction.ts";
 import { callsIn, extentOf, isOpenFrom, turnsIn, type Cut, type Extent } from "./cut.ts";
 import { wantedOf, wantedWithin, type Wanted } from "./wanted.ts";
@@ -42,9 +42,6 @@ export interface Shown {
   readonly shared: boolean; //           several people speak here
 }
 
-/** Characters of the name of somebody, or of a tool. */
-const NAME_CHARS = 80;
-
 export function materialOf(entries: readonly Entry[], cut: Cut, { pins, shared }: Shown): Material {
   const extent = extentOf(entries);
   const { from, older } = extent;
@@ -57,7 +54,7 @@ export function materialOf(entries: readonly Entry[], cut: Cut, { pins, shared }
     beforeBytesMax: null,
     pieces: gone.flatMap((entry) => pieceOf(entry, shared) ?? []),
     ...verbatimsOf(entries, cut, { pins, shared }),
-    wanted: wantedOf(gone, before),
+    wanted: wantedOf(gone, before, shared),
     bytesMax: SUMMARY_BYTES_USUAL,
     first: first === undefined ? null : verbatim(first, shared),
     last: last === undefined ? null : verbatim(last, shared),
@@ -100,7 +97,7 @@ function wordsIn(entry: Entry): string {
   const calls = callsIn(entry);
   const called = calls.slice(0, PIECE_CALLS_MAX).map((call) => {
     const given = headAndTail(JSON.stringify(call.arguments ?? {}) ?? "", PIECE_CALL_CHARS_MAX);
-    return `[calls ${short(String(call.name), NAME_CHARS)} ${given}]`;
+    return `[calls ${plainName(call.name)} ${given}]`;
   });
   const more = calls.length > called.length ? [`[and ${calls.length - called.length} more calls]`] : [];
   return [...(text.trim() === "" ? [] : [text]), ...called, ...more].join("\n");
@@ -131,7 +128,7 @@ function roleOf(message: Message, from: Provenance | undefined, shared: boolean)
     case "assistant":
       return "Assistant";
     case "toolResult":
-      return `Result of ${name(message.toolName)}${message.isError === true ? " (an error)" : ""}`;
+      return `Result of ${plainName(message.toolName)}${message.isError === true ? " (an error)" : ""}`;
     default:
       return userOf(from, shared);
   }
@@ -140,17 +137,12 @@ function roleOf(message: Message, from: Provenance | undefined, shared: boolean)
 function userOf(from: Provenance | undefined, shared: boolean): string {
   switch (from?.kind) {
     case "inter_session":
-      return `Session ${name(from.source)}`;
+      return `Session ${plainName(from.source)}`;
     case "internal_system":
-      return `sessiond (${name(from.cause)})`;
+      return `sessiond (${plainName(from.cause)})`;
     default:
-      return shared && from?.peer ? `User ${JSON.stringify(name(from.peer))}` : "User";
+      return shared && from?.peer ? `User ${JSON.stringify(plainName(from.peer))}` : "User";
   }
-}
-
-/** People choose names, and files hold anything: it stays inside of our line. */
-function name(text: unknown): string {
-  return short(String(text).replaceAll(/[[\]{}<>|#\p{C}]/gu, " "), NAME_CHARS);
 }
 
 // ── Word for word ───────────────────────────────────────────────────────────────────────────────────────────
@@ -184,8 +176,7 @@ function pinnedIn(gone: readonly Entry[], { entries, cut, older, pins, shared }:
 }
 
 function carriedIn(older: Extent["older"], what: "pinned" | "asked"): readonly Verbatim[] {
-  const carried: unknown = detailsOf(older ?? undefined)?.[what];
-  return Array.isArray(carried) ? (carried as readonly Verbatim[]) : [];
+  return detailsOf(older ?? undefined)?.[what] ?? [];
 }
 
 /** What users said in the turn that is cut inside of, if it goes on. */

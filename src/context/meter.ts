@@ -13,18 +13,18 @@
 //       still say.
 //   M4. What a model was shown cut to fit says how many bytes a token is, and not how large the whole is.
 
-import type { Body, Entry, Message } from "../transcript/entry.ts";
-import { assemble, isSummary, wholeOf } from "./assemble.ts";
+import type { Body, Entry } from "../transcript/entry.ts";
 import { detailsOf } from "./compaction.ts";
-import { isPruned, isPruningNote, markerOf, pruningIn, type Pruning } from "./prune.ts";
+import { isPrunable, isPruningNote, markerOf, pruningOf } from "./prune.ts";
+import { bytesByPlace, MISSING_BYTES, tallyOf, type Tally } from "./tally.ts";
 import { bytesOf, TOKENS_PER_BYTE } from "./weight.ts";
 import { windowOf } from "./window.ts";
 
 export { bytesOf } from "./weight.ts";
 
 /**
- * Outside of these a number is no count of tokens: at least so many of the conversation alone, at most so many of all. Models that
- * only pretend count a quarter of the texts' characters, and no tools.
+ * Outside of these a number is no count of tokens: at least so many of the conversation alone, at most so many of all. Some
+ * count a quarter of the texts' characters, and no tools.
  */
 const TOKENS_PER_BYTE_MIN = 1 / 50;
 const TOKENS_PER_BYTE_MAX = 1;
@@ -66,8 +66,9 @@ export interface Speaker {
 /** `shared`: as for `assemble`. */
 export function meter(entries: readonly Entry[], frame: Frame, speaker: Speaker, shared: boolean): Reading {
   const window = windowOf(entries);
-  const walk = new Walk(window, frame, shared).through(speaker);
-  const weights = weighed(assemble(entries, shared), frame, window[0]?.type === "compaction");
+  const tally = tallyOf(window, shared);
+  const walk = new Walk(window, frame, tally.whole).through(speaker);
+  const weights = weighed(window, frame, tally);
   const bytes = Object.values(weights).reduce((sum, each) => sum + each, 0);
   const { tokensPerByte, report } = walk;
   const estimate =
@@ -105,14 +106,16 @@ class Walk {
 
   readonly #window: readonly Entry[];
   readonly #frameBytes: number;
-  readonly #shared: boolean;
-  #pruning: Pruning = pruningIn([]);
+  readonly #whole: readonly number[]; // by index: bytes of what is shown of it while it is not pruned
+  readonly #savings: Savings | null; //  null: nothing was ever pruned
+  #saved = 0; //                         bytes that the newest note takes out
   #seen: Report = { tokens: 0, bytes: 0 }; // what came between reports with nothing taken out between them
 
-  constructor(window: readonly Entry[], frame: Frame, shared: boolean) {
+  constructor(window: readonly Entry[], frame: Frame, whole: readonly number[]) {
     this.#window = window;
     this.#frameBytes = frame.system + frame.tools;
-    this.#shared = shared;
+    this.#whole = whole;
+    this.#savings = window.some(isPruningNote) ? new Savings() : null;
     this.bytes = this.#frameBytes;
   }
 
@@ -122,14 +125,15 @@ class Walk {
     let older: Report | null = null; // the report before, if nothing was taken out since
     let cutTo: number | null = null; // of the prompt that comes next
     let isAfter = compactedAt === 0; // what the compaction kept stood in another prompt
-    for (const [at, entry] of this.#window.entries()) {
+    for (let at = 0; at < this.#window.length; at += 1) {
+      const entry = this.#window[at] as Entry;
       if (!isAfter && entry.seq > compactedAt) {
         [isAfter, older] = [true, null];
         this.report = this.#compacted(speaker);
       }
       if (isPruningNote(entry)) {
         older = null;
-        this.#prune(at + 1);
+        this.#prune(entry);
       }
       cutTo = cutIn(entry) ?? cutTo;
       const shown = cutTo === null ? this.bytes : Math.min(this.bytes, this.#frameBytes + cutTo);
@@ -140,7 +144,8 @@ class Walk {
         if (isAfter) this.report = report;
       }
       if (isAnswer(entry)) cutTo = null;
-      this.bytes += this.#bytesIn(entry);
+      this.bytes += this.#whole[at] ?? 0;
+      this.#savings?.add(entry, this.#whole[at] ?? 0);
     }
     if (!isAfter) this.report = this.#compacted(speaker);
     this.#calibrate();
@@ -155,25 +160,11 @@ class Walk {
     return isLikely(tokens, this.bytes, this.#frameBytes) ? { tokens, bytes: this.bytes } : null;
   }
 
-  #bytesIn(entry: Entry): number {
-    const message = wholeOf(entry, this.#shared);
-    return message === null ? 0 : bytesOf(message);
-  }
-
-  /** P1: what the note takes out that was whole before it, and the reverse for what was pinned since. */
-  #prune(end: number): void {
-    const [before, now] = [this.#pruning, pruningIn(this.#window, end)];
-    const pinned = before.except.size + now.except.size > 0;
-    const from = pinned ? 0 : Math.min(before.through, now.through) + 1;
-    for (let at = from; at <= Math.max(before.through, now.through); at += 1) {
-      const entry = this.#window[at];
-      if (entry === undefined) continue;
-      const [was, is] = [isPruned(entry, at, before), isPruned(entry, at, now)];
-      if (was === is || !isPruned(entry, at, was ? before : now)) continue;
-      const less = this.#bytesIn(entry) - bytesOf(markerOf(entry));
-      this.bytes += was ? less : -less;
-    }
-    this.#pruning = now;
+  /** P1: what the note before it took out is there again, but for what this one takes out. */
+  #prune(note: Note): void {
+    const saved = this.#savings?.of(note) ?? 0;
+    this.bytes += this.#saved - saved;
+    this.#saved = saved;
   }
 
   /** M2. `isWhole`: the walk knows all of the prompt that the answer was given to. */
@@ -203,6 +194,30 @@ class Walk {
   }
 }
 
+type Note = Extract<Entry, { type: "custom" }>;
+
+/** What pruning takes out of the entries so far. A file may hold any number of notes: each is looked up, not walked for. */
+class Savings {
+  readonly #places = new Map<string, number>(); // by id: index
+  readonly #sums: number[] = []; //                by index: bytes less if all is pruned up to there
+
+  add(entry: Entry, whole: number): void {
+    const less = isPrunable(entry) ? whole - bytesOf(markerOf(entry)) : 0;
+    this.#places.set(entry.id, this.#sums.length);
+    this.#sums.push((this.#sums.at(-1) ?? 0) + less);
+  }
+
+  of(note: Note): number {
+    const { through, except } = pruningOf(note, (id) => this.#places.get(id) ?? -1);
+    let bytes = this.#sums[through] ?? 0;
+    for (const id of except) {
+      const place = this.#places.get(id) ?? Infinity;
+      if (place <= through) bytes -= (this.#sums[place] ?? 0) - (this.#sums[place - 1] ?? 0);
+    }
+    return bytes;
+  }
+}
+
 function isAnswer(entry: Entry): entry is Extract<Entry, { type: "message" }> {
   return entry.type === "message" && entry.message?.role === "assistant";
 }
@@ -225,15 +240,18 @@ function reported(usage: unknown): number | null {
   return tokens > 0 ? tokens : null;
 }
 
-/** Bytes of each part. The summary of a compaction is the first message. */
-function weighed(messages: readonly Message[], frame: Frame, isCompacted: boolean): Parts {
-  let [summary, said, results] = [0, 0, 0];
-  for (const [at, message] of messages.entries()) {
-    if (message.role === "toolResult") results += bytesOf(message);
-    else if (at === 0 && isCompacted && isSummary(message)) summary += bytesOf(message);
-    else said += bytesOf(message);
+/** Bytes of each part. A compaction is the first of a window. */
+function weighed(window: readonly Entry[], frame: Frame, tally: Tally): Parts {
+  const bytes = bytesByPlace(window, tally);
+  const summary = window[0]?.type === "compaction" ? (bytes[0] ?? 0) : 0;
+  let [all, results] = [0, 0];
+  for (let at = 0; at < bytes.length; at += 1) {
+    const entry = window[at];
+    all += bytes[at] ?? 0;
+    if (entry?.type === "message" && entry.message.role === "toolResult") results += bytes[at] ?? 0;
   }
-  return { ...frame, summary, messages: said, toolResults: results };
+  for (const calls of tally.missing.values()) results += calls * MISSING_BYTES;
+  return { ...frame, summary, messages: all - summary - results, toolResults: results };
 }
 
 /** Shares of a whole number that are whole numbers and add up to it: what is left over goes to the largest remainders. */

@@ -15,7 +15,7 @@
 import { PRUNED_BYTES_MIN } from "../limits.ts";
 import type { Block, Body, Entry, Message } from "../transcript/entry.ts";
 import type { Room } from "./room.ts";
-import { bytesOf, contentBytes, RESULT_BYTES } from "./weight.ts";
+import { bytesOf, contentBytes, isPicture } from "./weight.ts";
 import { windowOf } from "./window.ts";
 
 export const PRUNED = "sessiond/pruned";
@@ -50,7 +50,8 @@ export function prunePlan(
   const now = pruningIn(window);
   const before = Math.min(seenBefore(window), oldBefore(window, now, room.fresh / tokensPerByte));
   let [results, bytes, through] = [0, 0, now.through];
-  for (const [at, entry] of window.slice(0, before).entries()) {
+  for (let at = 0; at < before; at += 1) {
+    const entry = window[at] as Entry;
     if (isPruned(entry, at, now) || !isPrunable(entry) || pins.has(entry.id)) continue;
     results += 1;
     bytes += bytesOf(entry.message) - bytesOf(markerOf(entry));
@@ -63,30 +64,44 @@ export function prunePlan(
   return { type: "custom", customType: PRUNED, data };
 }
 
-/** Of these entries, up to `end` if that is said: what was in force then. */
-export function pruningIn(entries: readonly Entry[], end: number = entries.length): Pruning {
-  for (let at = end - 1; at >= 0; at -= 1) {
+/** Of these entries: what is in force. */
+export function pruningIn(entries: readonly Entry[]): Pruning {
+  for (let at = entries.length - 1; at >= 0; at -= 1) {
     const entry = entries[at];
     if (entry === undefined || !isPruningNote(entry)) continue;
-    const { through, except } = (entry.data ?? {}) as Partial<Record<keyof Pruned, unknown>>;
-    if (typeof through !== "string") return NOTHING;
-    const named = entries.findLastIndex(({ id }, index) => index < at && id === through);
-    return named < 0 ? NOTHING : { through: named, except: new Set(Array.isArray(except) ? except : []) };
+    return pruningOf(entry, (named) => {
+      let index = at - 1;
+      while (index >= 0 && entries[index]?.id !== named) index -= 1;
+      return index;
+    });
   }
   return NOTHING;
 }
 
-export function isPruningNote(entry: Entry): entry is Extract<Entry, { type: "custom" }> {
+/** `placeOf`: the index of the last entry before the note that has this id; −1: none has. */
+export function pruningOf({ data }: PruningNote, placeOf: (id: string) => number): Pruning {
+  const { through, except } = (data ?? {}) as Partial<Record<keyof Pruned, unknown>>;
+  const named = typeof through === "string" ? placeOf(through) : -1;
+  return named < 0 ? NOTHING : { through: named, except: new Set(Array.isArray(except) ? except : []) };
+}
+
+type PruningNote = Extract<Entry, { type: "custom" }>;
+
+export function isPruningNote(entry: Entry): entry is PruningNote {
   return entry.type === "custom" && entry.customType === PRUNED;
 }
 
 /** P2, but for what is seen and pinned. */
-function isPrunable(entry: Entry): entry is ResultEntry {
-  return (
-    entry.type === "message" &&
-    entry.message?.role === "toolResult" &&
-    bytesOf(entry.message) - RESULT_BYTES > PRUNED_BYTES_MIN
-  );
+export function isPrunable(entry: Entry): entry is ResultEntry {
+  return entry.type === "message" && entry.message?.role === "toolResult" && isLarge(entry.message.content);
+}
+
+/** What is long need not be weighed: a character is at least a byte. */
+function isLarge(content: unknown): boolean {
+  const [first] = Array.isArray(content) ? (content as readonly (Block | null)[]) : [];
+  if (first?.type === "text" && !isPicture(first) && typeof first.text === "string")
+    if (first.text.length > PRUNED_BYTES_MIN) return true;
+  return contentBytes(content) > PRUNED_BYTES_MIN;
 }
 
 /** `at`: the entry's index in the list that the pruning is of. */

@@ -106,13 +106,14 @@ export function chunksOf(material: Material, roomBytes: number): readonly Materi
   const empty = questionOf({ ...material, wanted, before: "", beforeBytesMax: 0, pieces: [] }, "-");
   const left = room - Buffer.byteLength(empty.system + empty.text) - QUESTION_EXTRA_BYTES;
   const beforeBytes = material.before === null ? 0 : Buffer.byteLength(quoted(material.before));
-  if (beforeBytes + bytesIn(material.pieces) <= left) return [{ ...material, wanted }];
+  const sizes = material.pieces.map((piece) => Buffer.byteLength(piece) + BETWEEN.length);
+  if (beforeBytes + sumOf(sizes, Infinity) <= left) return [{ ...material, wanted }];
   const beforeBytesMax = Math.floor(Math.min(left / 2, Math.max(beforeBytes, material.bytesMax * 2)));
   const roomOfPieces = left - beforeBytesMax;
   const chunks: string[][] = [[]];
   let bytes = 0;
-  for (const piece of shrunk(material.pieces, roomOfPieces)) {
-    const weight = bytesIn([piece]);
+  for (const piece of shrunk(material.pieces, sizes, roomOfPieces)) {
+    const weight = Buffer.byteLength(piece) + BETWEEN.length;
     if (bytes > 0 && bytes + weight > roomOfPieces) {
       chunks.push([]);
       bytes = 0;
@@ -126,31 +127,38 @@ export function chunksOf(material: Material, roomBytes: number): readonly Materi
   }));
 }
 
-function bytesIn(pieces: readonly string[]): number {
-  return pieces.reduce((bytes, piece) => bytes + Buffer.byteLength(piece) + BETWEEN.length, 0);
+/** With at most so much of each. */
+function sumOf(sizes: readonly number[], most: number): number {
+  let bytes = 0;
+  for (const size of sizes) bytes += Math.min(size, most);
+  return bytes;
 }
 
 /**
  * So that each fits, and all of them a bounded number of chunks: the longest are cut first, and where even that is not enough,
- * the oldest are left to a line that says so.
+ * the oldest are left to a line that says so. `sizes`: bytes of each, with what stands between two.
  */
-function shrunk(pieces: readonly string[], roomBytes: number): readonly string[] {
+function shrunk(pieces: readonly string[], sizes: readonly number[], roomBytes: number): readonly string[] {
   const all = roomBytes * (QUESTIONS_IN_ROW_MAX / 2); // A chunk is left when the next piece does not fit: half full at worst.
-  const cut = (most: number): readonly string[] =>
-    pieces.map((piece) => inBytes(piece, most - BETWEEN.length));
-  let [low, high] = [Math.min(PIECE_BYTES_MIN, roomBytes), roomBytes];
-  if (bytesIn(cut(high)) <= all) return cut(high);
-  while (high - low > PIECE_BYTES_MIN / 4) {
-    const middle = Math.floor((low + high) / 2);
-    if (bytesIn(cut(middle)) <= all) low = middle;
-    else high = middle;
-  }
-  const short = cut(low);
-  let [from, bytes] = [short.length, PIECE_BYTES_MIN];
-  while (from > 0 && bytes + bytesIn(short.slice(from - 1, from)) <= all) {
-    from -= 1;
-    bytes += bytesIn(short.slice(from, from + 1));
+  const least = Math.min(PIECE_BYTES_MIN, roomBytes);
+  const most = sumOf(sizes, roomBytes) <= all ? roomBytes : mostOf(sizes, all, [least, roomBytes]);
+  let [from, bytes] = [pieces.length, PIECE_BYTES_MIN];
+  if (sumOf(sizes, most) <= all) from = 0;
+  for (; from > 0; from -= 1) {
+    bytes += Math.min(sizes[from - 1] ?? 0, most);
+    if (bytes > all) break;
   }
   const left = from === 0 ? [] : [`(${from} older messages are left out here.)`];
-  return [...left, ...short.slice(from)];
+  return [...left, ...pieces.slice(from).map((piece) => inBytes(piece, most - BETWEEN.length))];
+}
+
+/** About the largest size to which all can be cut so that they fit; the smallest, where none is small enough. */
+function mostOf(sizes: readonly number[], all: number, [least, most]: readonly [number, number]): number {
+  let [low, high] = [least, most];
+  while (high - low > PIECE_BYTES_MIN / 4) {
+    const middle = Math.floor((low + high) / 2);
+    if (sumOf(sizes, middle) <= all) low = middle;
+    else high = middle;
+  }
+  return low;
 }

@@ -25,7 +25,7 @@ test("a size or a reserve that was set is taken, within the window", () => {
 
 test("what tools and the system prompt take is not what pruning and keeping are measured by", () => {
   const { compactAt, pruneAt, keep, batch } = roomOf(8_000, UNSET, 4_200);
-  assert.deepEqual([compactAt, pruneAt, keep, batch], [6_000, 5_099, 300, 360]);
+  assert.deepEqual([compactAt, pruneAt, keep, batch], [6_000, 4_999, 333, 1_000]);
   assert.deepEqual(
     [roomOf(1_000_000, UNSET, 5_000), roomOf(200_000, UNSET, 5_000)].map(({ pruneAt: at }) => at),
     [34_999, 32_499],

@@ -19,6 +19,9 @@ const PRUNE_SHARE = 1 / 2;
 const KEEP_SHARE = 1 / 6;
 const BATCH_SHARE = 1 / 5;
 
+/** In a small window a changed prefix for every result would be one in every step. */
+const BATCH_TOKENS_MIN = 1_000;
+
 /** For pruning a conversation has no more than this, unless a size was set: what a tool returned long ago is stale in any window. */
 const PRUNED_TOKENS_MAX = 60_000;
 
@@ -47,15 +50,18 @@ export function roomOf(windowTokens: number, policy: SizePolicy, frame: number):
   const wanted = policy.sizeTokens ?? Math.max(SIZE_TOKENS_MIN, SIZE_SHARE * window);
   const size = Math.max(wanted, frame + CONVERSATION_TOKENS_MIN);
   const compactAt = Math.max(1, Math.floor(Math.min(most, size)));
-  const conversation = Math.max(0, compactAt - frame);
+  const conversation = Math.max(Math.min(CONVERSATION_TOKENS_MIN, compactAt), compactAt - frame);
   const pruned = policy.sizeTokens === null ? Math.min(conversation, PRUNED_TOKENS_MAX) : conversation;
   return {
     window,
     most,
     compactAt,
     keep: Math.floor(conversation * KEEP_SHARE),
-    pruneAt: Math.max(0, compactAt - conversation + Math.floor(pruned * PRUNE_SHARE) - 1),
+    pruneAt: Math.max(
+      0,
+      Math.min(compactAt, compactAt - conversation + Math.floor(pruned * PRUNE_SHARE)) - 1,
+    ),
     fresh: Math.floor(pruned * KEEP_SHARE),
-    batch: Math.floor(pruned * BATCH_SHARE),
+    batch: Math.floor(Math.max(pruned * BATCH_SHARE, Math.min(pruned / 2, BATCH_TOKENS_MIN))),
   };
 }

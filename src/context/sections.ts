@@ -1,6 +1,6 @@
 // The sections of a summary: fixed headings, so that each can be looked for, gone on from and mended.
 
-import { inBytes } from "./clip.ts";
+import { inBytes, LINE_END } from "./clip.ts";
 
 export const SECTIONS = [
   "## Goal",
@@ -42,11 +42,11 @@ function headingIn(line: string): Section | null {
   );
 }
 
-/** What stands before the first heading is left out: it is no part of a summary. */
+/** What stands before the first heading is left out: it is no part of a summary. Nothing in it looks like a heading of ours. */
 export function bodiesIn(text: string): Bodies {
   const lines = new Map<Section, string[]>();
   let section: Section | null = null;
-  for (const line of unfenced(text).split("\n")) {
+  for (const line of text.split(LINE_END)) {
     const heading = headingIn(line);
     if (heading !== null && !lines.has(heading)) lines.set(heading, []);
     if (heading !== null) section = heading;
@@ -56,19 +56,34 @@ export function bodiesIn(text: string): Bodies {
 }
 
 function said(lines: readonly string[]): string {
-  const body = lines.join("\n").trim();
+  const body = harmless(lines).join("\n").trim();
   return isNothing(body) ? "" : body;
 }
 
-function isNothing(line: string): boolean {
-  return /^[-*•\s(]*(?:none|nothing|n\/a)?[.)\s]*$/i.test(line);
+/**
+ * Lines of a body, so that whoever reads the summary finds no headings but its sections: after it stand other parts, which are
+ * ours alone. A heading is put behind a bar, and so is all that stands under a large one. Fences go: one that is left open would
+ * hide what follows.
+ */
+export function harmless(lines: readonly string[]): readonly string[] {
+  let isOther = false;
+  return lines
+    .filter((line) => !FENCE.test(line))
+    .map((line) => {
+      isOther ||= LARGE.test(line);
+      const isHarmless = line === "" || line.startsWith("|");
+      return !isHarmless && (isOther || MARKED.test(line)) ? `| ${line.trimStart()}` : line;
+    });
 }
 
-/** Some models hand over a document as a block of code. */
-function unfenced(text: string): string {
-  const lines = text.trim().split("\n");
-  const isBlock = lines.length > 2 && /^```\w*\s*$/.test(lines[0] ?? "") && lines.at(-1)?.trim() === "```";
-  return isBlock ? lines.slice(1, -1).join("\n") : text;
+const FENCE = /^\s*(?:`{3,}|~{3,})[\w+.-]*\s*$/;
+const LARGE = /^\s*#{1,2}(?![#\d])/;
+
+/** A heading, what makes one of the line before it, or a fence with words after it. */
+const MARKED = /^\s*(?:#|=+\s*$|-{2,}\s*$|`{3}|~{3})/;
+
+function isNothing(line: string): boolean {
+  return /^[-*•\s(]*(?:none|nothing|n\/a)?[.)\s]*$/i.test(line);
 }
 
 /** The lines of a section without what heads them; none: it is not there, or says that there are none. */

@@ -3,10 +3,10 @@
 
 import { SUMMARY_PROBLEMS_MAX, SUMMARY_TASKS_MAX } from "./limits.ts";
 import type { Task } from "../turns/tasks.ts";
-import { inBytes, oneLine, quoted, short } from "./clip.ts";
+import { inBytes, LINE_END, oneLine, quoted, short } from "./clip.ts";
 import type { Verbatim } from "./compaction.ts";
 import type { Material } from "./material.ts";
-import { bodiesIn, filled, SECTIONS, type Bodies, type Filling, type Section } from "./sections.ts";
+import { bodiesIn, filled, harmless, SECTIONS, type Bodies, type Filling, type Section } from "./sections.ts";
 import { loose, wantedWithin, type Wanted } from "./wanted.ts";
 
 /** Characters of a sentence that are compared: models change the ends of long ones. */
@@ -21,6 +21,9 @@ const SAID_CHARS = 240;
 const TRUNCATED = "[No summary could be made: ";
 const SAID_LAST = "- The last that was said in it: ";
 
+/** Characters of a text without sections that is a summary: less is a refusal, or an excuse. */
+const PROSE_CHARS_MIN = 200;
+
 type Line = Filling["firm"][number];
 
 // ── The check ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -30,15 +33,24 @@ export function problemsIn(text: string, material: Material, bytesMax: number): 
   const bodies = bodiesIn(text);
   if (text.trim() === "" || saysNothing(bodies)) return ["it is empty"];
   const problems: string[] = [];
-  const bytes = Buffer.byteLength(text);
+  const whole = bodies.size === 0 ? text : cleaned(text);
+  const bytes = Buffer.byteLength(whole);
   if (bytes > bytesMax)
     problems.push(`it has ${bytes} bytes, and at most ${Math.floor(bytesMax)} are allowed`);
   for (const section of SECTIONS)
     if (!bodies.has(section)) problems.push(`the section "${section}" is missing`);
-  for (const { section, line } of missingIn(text, wantedWithin(material.wanted, bytesMax / 2)))
+  for (const { section, line } of missingIn(whole, wantedWithin(material.wanted, bytesMax / 2)))
     problems.push(`under "${section}" is missing: ${inBytes(line.slice(2), NAMED_BYTES)}`);
   const named = problems.slice(0, SUMMARY_PROBLEMS_MAX);
   return problems.length === named.length ? named : [...named, `and ${problems.length - named.length} more`];
+}
+
+/** What a model wrote as it may be committed: our sections and nothing else, whatever it put before, between and after them. */
+export function cleaned(text: string): string {
+  const soft = bodiesIn(text);
+  const whole = filled({ firm: [], soft }, Infinity);
+  if (Buffer.byteLength(whole) <= Buffer.byteLength(text)) return whole;
+  return SECTIONS.map((section) => `${section}\n${soft.get(section) ?? ""}`.trimEnd()).join("\n\n"); // It may just fit.
 }
 
 /** It has headings, and "none" under each of them. */
@@ -71,17 +83,28 @@ function linesOf({ standing, questions, identifiers }: Wanted): readonly Line[] 
 
 /**
  * The text with what it lacks, in its sections. Where that is too much, what the model wrote is cut, and what is wanted stays. A
- * text that is no summary (it says nothing, or has hardly any of the sections) is not made to look like one: it stays as it is.
+ * text that is no summary (it says nothing, or so little that it may be a refusal) is not made to look like one: it stays as it is.
  */
 export function mended(text: string, material: Material, bytesMax: number): string {
-  const soft = bodiesIn(text);
-  if (soft.size < SECTIONS.length / 2 || saysNothing(soft)) return text;
+  const soft = saidIn(text);
+  if (soft === null) return text;
   const wanted = wantedWithin(material.wanted, bytesMax / 2);
   const plain = filled({ firm: [], soft }, Infinity);
   const whole = filled({ firm: missingIn(plain, wanted), soft }, Infinity);
   if (Buffer.byteLength(whole) <= bytesMax) return whole;
   const firm = linesOf(wanted);
   return filled({ firm, soft: without(soft, firm) }, bytesMax);
+}
+
+/** Section by section; a text that has none, or says hardly anything in them, is what was done. Null: it is no summary. */
+function saidIn(text: string): Bodies | null {
+  const bodies = bodiesIn(text);
+  if (saysNothing(bodies)) return null;
+  const chars = [...bodies.values()].reduce((sum, body) => sum + body.length, 0);
+  if (bodies.size >= SECTIONS.length / 2 || chars >= PROSE_CHARS_MIN) return bodies;
+  const prose = text.trim();
+  if (prose.length < PROSE_CHARS_MIN) return null;
+  return new Map([["## Done", harmless(prose.split(LINE_END)).join("\n")]]);
 }
 
 /** What is said anyhow need not be said twice. */
@@ -98,7 +121,7 @@ function without(soft: Bodies, firm: readonly Line[]): Bodies {
 /** Sections that no model has written: what we know of the part that is cut off, and that the rest is not told. */
 export function truncationOf(material: Material, why: string, bytesMax: number): string {
   const { before, pieces, first, last } = material;
-  const reason = short(why, REASON_CHARS).replace(/[.\]]+$/, "");
+  const reason = JSON.stringify(short(why, REASON_CHARS).replace(/\.+$/, "")); // Others' words: they stay inside of our brackets.
   const note =
     `${TRUNCATED}${reason}. ${pieces.length} messages are left out here. Nothing of them is lost: ` +
     "sessions_history reads them from the transcript, and read_result what tools returned.]";
@@ -156,31 +179,48 @@ export function pinnedText(pinned: readonly Verbatim[], bytesMax: number): strin
   return ["## Pinned messages (word for word)", ...repeated(pinned, bytesMax)].join("\n\n");
 }
 
-/** The short ones whole, and the others cut to equal parts of what is left. Each says whose it is, also when it is cut. */
-function repeated(messages: readonly Verbatim[], bytesMax: number): readonly string[] {
-  const bars = messages.map((message) => ({ ...message, text: quoted(message.text) }));
-  const sizes = new Map(bars.map((each) => [each, Buffer.byteLength(each.text)]));
-  const sizeOf = (each: Verbatim): number => sizes.get(each) ?? 0;
-  const bySize = bars.toSorted((a, b) => sizeOf(a) - sizeOf(b));
-  const rooms = new Map<Verbatim, number>();
-  let left = bytesMax;
-  for (const [at, each] of bySize.entries()) {
-    const room = Math.max(0, Math.floor(left / (bySize.length - at)));
-    rooms.set(each, room);
-    left -= Math.min(room, sizeOf(each));
-  }
-  return bars.map((each) => {
-    const text = inBytes(each.text, rooms.get(each) ?? 0);
-    const rest =
-      text === each.text ? "" : `\n[cut here: sessions_history reads entry ${oneLine(each.id)} whole]`;
-    return `${oneLine(each.from)} (entry ${oneLine(each.id)}):\n${text}${rest}`;
+/** No more of each than `summaryText` can show, for whoever shows them later: all of it is in their entries. */
+export function bounded(messages: readonly Verbatim[], bytesMax: number): readonly Verbatim[] {
+  return shared(messages, bytesMax).map(({ message, room }) => {
+    const text = inBytes(message.text, room);
+    return text === message.text ? message : { ...message, text, isCut: true };
   });
+}
+
+/** Each says whose it is, also when it is cut. */
+function repeated(messages: readonly Verbatim[], bytesMax: number): readonly string[] {
+  return shared(messages, bytesMax).map(({ message: { id, from, isCut }, bars, room }) => {
+    const text = inBytes(bars, room);
+    const isWhole = text === bars && isCut !== true;
+    const rest = isWhole ? "" : `\n[cut here: sessions_history reads entry ${oneLine(id)} whole]`;
+    return `${oneLine(from)} (entry ${oneLine(id)}):\n${text}${rest}`;
+  });
+}
+
+interface Share {
+  readonly message: Verbatim;
+  readonly bars: string; // its text as it is shown
+  readonly room: number; // bytes of it that are shown
+}
+
+/** The short ones whole, and the others cut to equal parts of what is left. */
+function shared(messages: readonly Verbatim[], bytesMax: number): readonly Share[] {
+  const all = messages.map((message) => {
+    const bars = quoted(message.text);
+    return { message, bars, bytes: Buffer.byteLength(bars), room: 0 };
+  });
+  let left = bytesMax;
+  for (const [at, each] of all.toSorted((a, b) => a.bytes - b.bytes).entries()) {
+    each.room = Math.max(0, Math.floor(left / (all.length - at)));
+    left -= Math.min(each.room, each.bytes);
+  }
+  return all;
 }
 
 function rosterOf(tasks: readonly Task[]): string {
   const lines = tasks.slice(0, SUMMARY_TASKS_MAX).map(({ key, givenAtMs, isTold }) => {
     const since = Number.isFinite(givenAtMs) ? `, since ${new Date(givenAtMs).toISOString()}` : "";
-    return `- ${key}${since}${isTold ? "" : " (its end is not reported)"}`;
+    return `- ${oneLine(key)}${since}${isTold ? "" : " (its end is not reported)"}`;
   });
   const more = tasks.length > lines.length ? [`- and ${tasks.length - lines.length} more`] : [];
   return ["Their reports come by themselves.", ...lines, ...more].join("\n");

@@ -12,7 +12,7 @@ import {
 } from "./limits.ts";
 import { defused } from "../routing/envelope.ts";
 import { textOf, type Entry } from "../transcript/entry.ts";
-import { short } from "./clip.ts";
+import { plainName, short } from "./clip.ts";
 import { callsIn } from "./cut.ts";
 import { listedIn } from "./sections.ts";
 
@@ -28,15 +28,18 @@ const STANDING_PER_MESSAGE = 5;
 /** Words of one message that are looked at for identifiers; a file that somebody pastes has more. */
 const TOKENS_PER_MESSAGE = 20_000;
 
+/** Characters that are looked at for identifiers, the newest first: more than a window holds, so only a huge file has more. */
+const IDENTIFIERS_CHARS_MAX = 2 * 1024 * 1024;
+
 /** Characters of one message that sentences are looked for in. */
 const SENTENCES_CHARS = 64 * 1024;
 
-/** `before`: the older summary; what it listed is still wanted. Null: there is none. */
-export function wantedOf(entries: readonly Entry[], before: string | null): Wanted {
+/** `before`: the older summary; what it listed is still wanted. Null: there is none. `shared`: several people speak here. */
+export function wantedOf(entries: readonly Entry[], before: string | null, shared: boolean): Wanted {
   return {
     identifiers: identifiersIn(entries, before),
     questions: newest(questionsIn(entries), QUESTIONS_MAX, QUESTIONS_BYTES_MAX),
-    standing: newest(standingIn(entries, before), STANDING_MAX, STANDING_BYTES_MAX),
+    standing: newest(standingIn(entries, before, shared), STANDING_MAX, STANDING_BYTES_MAX),
   };
 }
 
@@ -83,6 +86,9 @@ export function loose(text: string): string {
 const STANDING =
   /\b(?:always|never|from now on|from here on|going forward|in (?:the )?future|remember (?:that|to)|keep in mind|every time|whenever you|(?:do not|don['’]t) ever|as a rule)\b/i;
 
+/** A word of each of these: a message without any is not looked at sentence by sentence. */
+const STANDING_WORD = /always|never|from|forward|future|remember|mind|every|whenever|ever|rule/i;
+
 function sentencesIn(text: string): readonly string[] {
   return text
     .slice(0, SENTENCES_CHARS)
@@ -91,15 +97,26 @@ function sentencesIn(text: string): readonly string[] {
     .filter((sentence) => sentence.length > 2);
 }
 
-function standingIn(entries: readonly Entry[], before: string | null): readonly string[] {
+function standingIn(entries: readonly Entry[], before: string | null, shared: boolean): readonly string[] {
   const listed = before === null ? [] : listedIn(before, "## Standing instructions");
   const found = listed.map((line) => short(defused(line), WANTED_CHARS_MAX));
   for (const entry of entries) {
     if (!isPersons(entry)) continue;
-    const sentences = sentencesIn(textOf(entry)).filter((each) => STANDING.test(each) && !each.endsWith("?"));
-    found.push(...sentences.slice(0, STANDING_PER_MESSAGE));
+    const text = textOf(entry);
+    if (!STANDING_WORD.test(text)) continue;
+    const sentences = sentencesIn(text).filter((each) => STANDING.test(each) && !each.endsWith("?"));
+    const by = shared ? byOf(entry) : "";
+    const signed = (sentence: string): string => short(sentence, WANTED_CHARS_MAX - by.length) + by;
+    found.push(...sentences.slice(0, STANDING_PER_MESSAGE).map(signed));
   }
   return found;
+}
+
+/** Where several speak, what one of them wants is not what all want. Empty: nobody knows who it is. */
+function byOf(entry: Entry): string {
+  const from = entry.type === "message" ? entry.provenance : undefined;
+  if (from?.kind !== "external_user" || typeof from.peer !== "string") return "";
+  return ` (said by ${JSON.stringify(plainName(from.peer))})`;
 }
 
 /** A message without provenance was written by a program that has only one user. */
@@ -139,17 +156,22 @@ const KINDS: readonly RegExp[] = [
   /^[\w@+-][\w.@+-]*\.(?:[cm]?[jt]sx?|json[l5c]?|md|py|rs|go|java|c|cc|h|cpp|hpp|cs|rb|php|sh|sql|toml|ya?ml|html?|css|txt|csv|log|lock|xml|ini|conf|env)$/,
 ];
 
-/** Those that were named by most messages, and late, first. */
+/** Those that were named by most messages, and late, first. From the newest message on: where a name is first met is its last. */
 function identifiersIn(entries: readonly Entry[], before: string | null): readonly string[] {
   const known = new Map<string, { messages: number; last: number }>();
   const note = (identifier: string, at: number): void => {
-    const each = known.get(identifier) ?? { messages: 0, last: 0 };
-    known.set(identifier, { messages: each.messages + 1, last: at });
+    const each = known.get(identifier);
+    if (each === undefined) known.set(identifier, { messages: 1, last: at });
+    else each.messages += 1;
   };
+  let chars = 0;
+  for (let at = entries.length; at > 0 && chars < IDENTIFIERS_CHARS_MAX; at -= 1) {
+    const texts = textsIn(entries[at - 1] as Entry);
+    for (const text of texts) chars += text.length;
+    for (const identifier of namedIn(texts)) note(identifier, at / entries.length);
+  }
   for (const line of before === null ? [] : listedIn(before, "## Identifiers"))
     for (const identifier of namedIn([line])) note(identifier, 0);
-  for (const [at, entry] of entries.entries())
-    for (const identifier of namedIn(textsIn(entry))) note(identifier, (at + 1) / entries.length);
   const score = ({ messages, last }: { messages: number; last: number }): number =>
     Math.min(messages, 8) + 4 * last;
   const ranked = [...known].toSorted(([a, one], [b, other]) => score(other) - score(one) || (a < b ? -1 : 1));

@@ -27,7 +27,7 @@ import {
   HEADERS_MS_MAX,
   REFUSED_PER_SECOND,
   REQUEST_MS_MAX,
-} from "../limits.ts";
+} from "./limits.ts";
 import { alarm } from "../base/waiting.ts";
 import { callerOf, SPOKEN } from "./auth.ts";
 import { faultOf, type Gate } from "./gate.ts";

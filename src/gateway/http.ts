@@ -9,7 +9,7 @@ import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { Fault } from "../base/fault.ts";
-import { BODY_BYTES_MAX, WEBHOOK_SUSPECT_BYTES_MAX } from "../limits.ts";
+import { BODY_BYTES_MAX, WEBHOOK_SUSPECT_BYTES_MAX } from "./limits.ts";
 import { callerOf, type AuthParts } from "./auth.ts";
 import { textIn } from "./body.ts";
 import { addressOf, errorBody, failureIn, GONE, routeIn, type Gate, type LetIn } from "./gate.ts";

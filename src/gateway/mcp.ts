@@ -28,7 +28,7 @@ import { CALLED_OFF } from "../base/waiting.ts";
 import { isWithin, type Call, type Person, type Scope } from "../calls/call.ts";
 import type { Input } from "../calls/door.ts";
 import { calls, type CallName } from "../calls/table.ts";
-import { ALIVE_MS, BODY_BYTES_MAX, MCP_PROGRESS_MS } from "../limits.ts";
+import { ALIVE_MS, BODY_BYTES_MAX, MCP_PROGRESS_MS } from "./limits.ts";
 import { errorBody, faultOf, type Gate, type LetIn } from "./gate.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/server");
@@ -52,8 +52,8 @@ const TOOLS: readonly McpTool[] = Object.entries(calls as unknown as Record<stri
 function toolOf(call: CallName, { tool, about, scope, http, input, idempotent }: Call): McpTool {
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, { io: "input" });
   const isReading = http?.startsWith("GET ") === true;
-  // Something is gone afterwards: clients ask a person before.
-  const isDestructive = http?.startsWith("DELETE ") === true || call === "kill";
+  // Something is gone afterwards, or may be: clients ask a person before.
+  const isDestructive = http?.startsWith("DELETE ") === true || call === "kill" || call === "writeMemory";
   return {
     call,
     scope,

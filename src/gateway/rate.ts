@@ -1,5 +1,5 @@
 import type { World } from "../base/world.ts";
-import { RATES_MAX } from "../limits.ts";
+import { RATES_MAX } from "./limits.ts";
 
 /** How often each of many may do something: so many at once, and as many again every second. */
 export class Rate {

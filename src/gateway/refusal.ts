@@ -8,7 +8,7 @@ import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import { alarm } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
-import { CUT_OFF_GRACE_MS } from "../limits.ts";
+import { CUT_OFF_GRACE_MS } from "./limits.ts";
 import { errorBody, faultOf } from "./gate.ts";
 
 /**

@@ -20,7 +20,7 @@ import { alarm } from "../base/waiting.ts";
 import type { Person } from "../calls/call.ts";
 import type { StreamInput } from "../calls/door.ts";
 import type { Streamed, StreamName } from "../calls/streams.ts";
-import { CUT_OFF_GRACE_MS, SOCKET_CALLS_MAX, SOCKET_WAITING_BYTES, SUBSCRIPTIONS_MAX } from "../limits.ts";
+import { CUT_OFF_GRACE_MS, SOCKET_CALLS_MAX, SOCKET_WAITING_BYTES, SUBSCRIPTIONS_MAX } from "./limits.ts";
 import { textOf } from "./body.ts";
 import { faultOf, type Gate } from "./gate.ts";
 import type { Rate } from "./rate.ts";

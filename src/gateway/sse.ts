@@ -9,7 +9,7 @@ import { CALLED_OFF, unlessLate } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { StreamInput } from "../calls/door.ts";
 import type { Streamed, StreamName } from "../calls/streams.ts";
-import { ALIVE_MS } from "../limits.ts";
+import { ALIVE_MS } from "./limits.ts";
 import { faultOf, type Gate, type LetIn } from "./gate.ts";
 
 /** Wrong input is refused as in any call; after that, what goes wrong is the last event. */

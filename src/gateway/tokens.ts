@@ -21,7 +21,7 @@ import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
 import { SCOPES, type Person, type Scope, type TokenRow } from "../calls/call.ts";
-import { TOKENS_MAX } from "../limits.ts";
+import { TOKENS_MAX } from "./limits.ts";
 
 /** The name of the first. It is revoked by taking away its file. */
 const OWNER = "owner";

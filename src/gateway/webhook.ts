@@ -30,7 +30,7 @@ import {
   WEBHOOK_SUSPECT_BYTES_MAX,
   WEBHOOK_UNSIGNED_BYTES_MAX,
   WEBHOOK_WINDOW_MS,
-} from "../limits.ts";
+} from "./limits.ts";
 import { DEFAULT_AGENT } from "../routing/key.ts";
 import { checked } from "../tools/tool.ts";
 import { addressOf, type Gate, type LetIn } from "./gate.ts";

@@ -31,7 +31,7 @@ import {
 describe("a note", () => {
   test("is appended to by lines, replaced by version, and deleted", async (t) => {
     const desk = new Desk(t);
-    assert.deepEqual(await desk.memory.list(desk.workspace), { notes: [], more: false });
+    assert.deepEqual(await desk.memory.list(desk.workspace), { notes: [], more: false, unread: 0 });
     assert.equal(existsSync(desk.workspace), false, "looking makes no folder");
     await desk.append("memory/a/b.md", "- one");
     await desk.append("memory/a/b.md", "- two\n");
@@ -203,6 +203,11 @@ describe("what is no note", () => {
       await assert.rejects(desk.delete(path, null), refused);
     }
     assert.deepEqual(readdirSync(desk.workspace), ["AGENTS.md"]);
+    const deep = `memory/${"d/".repeat(7)}a.md`;
+    await desk.append(deep, "x");
+    assert.deepEqual(await desk.paths(), [deep]);
+    const deeper = fault("bad_input", /more than 7 folders below memory\//);
+    await assert.rejects(desk.append(`memory/${"d/".repeat(8)}a.md`, "x"), deeper);
     await assert.rejects(
       desk.append(`memory/${"n".repeat(300)}.md`, "x"),
       fault("bad_input", /ENAMETOOLONG/),
@@ -265,7 +270,7 @@ describe("a memory has bounds", () => {
     await assert.rejects(desk.append("memory/huge.md", "y"), tooLarge);
     await assert.rejects(desk.memory.read(desk.workspace, "memory/huge.md"), tooLarge);
     assert.deepEqual(await desk.paths(), ["memory/full.md", "memory/huge.md"]);
-    assert.deepEqual(await desk.search("needle"), { hits: [], skipped: 1 });
+    assert.deepEqual(await desk.search("needle"), { hits: [], skipped: 1, more: false });
   });
 
   test("of all notes, in number and in bytes", async (t) => {

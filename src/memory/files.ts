@@ -1,7 +1,7 @@
 // The notes of agents as files of their workspaces. Writing and reading happen here; a thread searches, from the first question
 // on.
 
-import { Fault } from "../base/fault.ts";
+import { Fault, type FaultWords } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { Thread } from "../store/local/thread.ts";
@@ -28,8 +28,8 @@ export class FileMemory implements Memory {
     this.#receipts = new Receipts(parts.receipts);
   }
 
-  async list(workspace: string): Promise<Listed> {
-    return await listNotes(workspace);
+  async list(workspace: string, under = ""): Promise<Listed> {
+    return await listNotes(workspace, under);
   }
 
   async read(workspace: string, path: string): Promise<NoteText> {
@@ -37,14 +37,28 @@ export class FileMemory implements Memory {
   }
 
   async write(workspace: string, writing: Writing, signal: AbortSignal): Promise<Written> {
-    const { world } = this.#parts;
-    return await writeNote({ world, receipts: this.#receipts }, workspace, writing, signal);
+    const { world, log } = this.#parts;
+    return await writeNote({ world, log, receipts: this.#receipts }, workspace, writing, signal);
   }
 
-  async search(workspace: string, question: Question): Promise<NotesFound> {
+  async search(workspace: string, question: Question, signal: AbortSignal): Promise<NotesFound> {
     if (this.#closed) throw closed();
+    signal.throwIfAborted();
     const thread = (this.#thread ??= this.#begun());
-    return await thread.ask((id) => ({ id, workspace, question }));
+    const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
+    let asked = 0;
+    const answer = thread.ask<NotesFound>((id) => ({ id: (asked = id), workspace, question }));
+    const drop = (): void => {
+      giveUp(signal.reason);
+      thread.settle(asked, { code: "closed", message: "nobody waits for it" } satisfies FaultWords);
+      thread.post({ id: asked, question: null });
+    };
+    signal.addEventListener("abort", drop, { once: true });
+    try {
+      return await Promise.race([given, answer]);
+    } finally {
+      signal.removeEventListener("abort", drop);
+    }
   }
 
   async close(): Promise<void> {

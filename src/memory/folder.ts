@@ -4,20 +4,11 @@
 // note, wherever it leads.
 
 import { createHash } from "node:crypto";
-import type { BigIntStats } from "node:fs";
-import { lstat, stat, type FileHandle } from "node:fs/promises";
+import type { BigIntStats, Dirent } from "node:fs";
+import { stat, type FileHandle } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
-import { NOTE_BYTES_MAX, NOTES_DEEP_MAX, NOTES_MAX } from "../limits.ts";
-import {
-  codeOf,
-  look,
-  namesIn,
-  openFile,
-  pathOf,
-  shownIn,
-  type Folder,
-  type Place,
-} from "../sandbox/place.ts";
+import { NOTE_BYTES_MAX, NOTES_DEEP_MAX, NOTES_MAX, NOTES_NAMES_MAX } from "../limits.ts";
+import { codeOf, look, namesIn, openFile, shownIn, type Folder, type Place } from "../sandbox/place.ts";
 import { enter, within, withinFolder } from "../sandbox/within.ts";
 import type { Listed, NoteRow, NoteText } from "./memory.ts";
 import { FIRST, FOLDER, isNoteName, isVisible, mustBeAt, notePath } from "./path.ts";
@@ -36,21 +27,19 @@ export function versionOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex").slice(0, VERSION_CHARS);
 }
 
-/** An agent that has no workspace yet has no notes; none is made for looking. */
-export async function listNotes(workspace: string): Promise<Listed> {
-  if (!(await isThere(workspace))) return { notes: [], more: false };
-  const found: NoteRow[] = [];
-  const first = await within({ workspace, path: FIRST }, { make: false }, async (place) =>
-    place.shown === FIRST ? rowOf(place.shown, await look(place)) : null,
-  );
-  if (first !== null) found.push(first);
-  const more = await unlessMissing(
-    withinFolder({ workspace, path: FOLDER }, async (folder) =>
-      folder.shown === FOLDER ? await collect(folder, found, 1) : false,
-    ),
-    false,
-  );
-  return { notes: found.toSorted((a, b) => (a.path < b.path ? -1 : 1)), more };
+/**
+ * An agent that has no workspace yet has no notes; none is made for looking. What stands in the place of a note, or of the folder of
+ * notes, and is neither, such as a link, is no note there: it takes nothing from the others.
+ */
+export async function listNotes(workspace: string, under = ""): Promise<Listed> {
+  if (!(await isThere(workspace))) return { notes: [], more: false, unread: 0 };
+  const looking = new Looking(under);
+  await withinFolder({ workspace, path: "." }, async (root) => {
+    if (FIRST.startsWith(under)) await looking.at(root, FIRST);
+    await looking.below(root, FOLDER, 1);
+  });
+  const { found, more, unread } = looking;
+  return { notes: found.toSorted((a, b) => (a.path < b.path ? -1 : 1)), more, unread };
 }
 
 export async function readNote(workspace: string, path: string): Promise<NoteText> {
@@ -89,28 +78,78 @@ async function beginningOf(file: FileHandle): Promise<Buffer> {
   return Buffer.from(bytes.subarray(0, length)); // Kept for longer than what was set aside for it.
 }
 
-/** Adds what is in a folder and below it. True: not all of it. */
-async function collect(folder: Folder, found: NoteRow[], depth: number): Promise<boolean> {
-  const { names, more: hasMore } = await namesIn(folder);
-  let more = hasMore;
-  for (const { name } of names.filter((each) => isVisible(each.name))) {
-    if (found.length >= NOTES_MAX) return true;
-    const stats = await lstat(pathOf({ folder, name }), { bigint: true }).catch(gone);
-    if (stats?.isDirectory()) {
-      if (depth >= NOTES_DEEP_MAX) continue; // No note can be so deep.
-      const below = await enter(folder, name).catch(gone);
-      if (below === null) continue;
-      try {
-        more = (await collect(below, found, depth + 1)) || more;
-      } finally {
-        await below.handle.close();
-      }
-      continue;
-    }
-    const row = isNoteName(name) ? rowOf(shownIn(folder, name), stats) : null;
-    if (row !== null) found.push(row);
+/** A walk through all notes whose path begins with something. */
+class Looking {
+  readonly found: NoteRow[] = [];
+  more = false; // not all were looked at
+  unread = 0; //   of what there is, could not be looked at
+  readonly #under: string;
+  #names = 0;
+
+  constructor(under: string) {
+    this.#under = under;
   }
-  return more;
+
+  /** A file, if it is one. */
+  async at(folder: Folder, name: string): Promise<void> {
+    const path = shownIn(folder, name);
+    const row = rowOf(path, await this.#unlessGone(look({ folder, name, shown: path })));
+    if (row !== null) this.found.push(row);
+  }
+
+  /** A folder, if it is one, and all that is below it. */
+  async below(above: Folder, name: string, depth: number): Promise<void> {
+    const path = `${shownIn(above, name)}/`;
+    if (depth > NOTES_DEEP_MAX) return; // No note can be so deep.
+    if (!path.startsWith(this.#under) && !this.#under.startsWith(path)) return;
+    if (this.#names > NOTES_NAMES_MAX) {
+      this.more = true;
+      return;
+    }
+    const folder = await this.#unlessGone(enter(above, name));
+    if (folder === null) return;
+    try {
+      const { names, more } = await namesIn(folder);
+      this.#names += names.length;
+      this.more ||= more;
+      for (const each of names.filter((entry) => isVisible(entry.name))) await this.#on(folder, each, depth);
+    } finally {
+      await folder.handle.close();
+    }
+  }
+
+  /** By what the folder says of it: there may be thousands of files that are no notes. Some file systems say nothing. */
+  async #on(folder: Folder, entry: Dirent, depth: number): Promise<void> {
+    const { name } = entry;
+    const isUnknown = !entry.isFile() && !entry.isDirectory() && !isOdd(entry);
+    const isNote = isNoteName(name) && shownIn(folder, name).startsWith(this.#under);
+    if (isNote && (entry.isFile() || isUnknown)) {
+      if (this.found.length === NOTES_MAX) this.more = true;
+      else await this.at(folder, name);
+    }
+    if (entry.isDirectory() || isUnknown) await this.below(folder, name, depth + 1);
+  }
+
+  /** Null: somebody took it away, or put another thing there, since its name was read; or nobody lets us look. */
+  async #unlessGone<Value>(work: Promise<Value>): Promise<Value | null> {
+    return await work.catch((error: unknown) => {
+      const code = codeOf(error) ?? "";
+      if (["EACCES", "EPERM"].includes(code)) this.unread += 1;
+      else if (!["ENOENT", "ENOTDIR", "ELOOP"].includes(code)) throw error;
+      return null;
+    });
+  }
+}
+
+/** Neither a note nor a folder, whatever its name. */
+function isOdd(entry: Dirent): boolean {
+  return (
+    entry.isSymbolicLink() ||
+    entry.isFIFO() ||
+    entry.isSocket() ||
+    entry.isBlockDevice() ||
+    entry.isCharacterDevice()
+  );
 }
 
 /** Null: there is nothing, or it is no file. */
@@ -123,12 +162,6 @@ function rowOf(path: string, stats: BigIntStats | null): NoteRow | null {
     changedAtMs: Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs),
     stamp: [mtimeNs, ctimeNs, size, ino].join(" "),
   };
-}
-
-/** Somebody took it away, or put another thing there, since its name was read. */
-function gone(error: unknown): null {
-  if (["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "")) return null;
-  throw error;
 }
 
 /** What else is wrong with it is told by who goes there. */

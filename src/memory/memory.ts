@@ -4,7 +4,8 @@
 
 /** The notes of agents. A workspace stands for whose they are. Faults: bad_input for a path that is none of a note. */
 export interface Memory {
-  list(workspace: string): Promise<Listed>;
+  /** `under`: only those whose path begins so. */
+  list(workspace: string, under?: string): Promise<Listed>;
   /** Fault not_found, naming what is there; too_large for what is no note by its size. */
   read(workspace: string, path: string): Promise<NoteText>;
   /**
@@ -12,14 +13,18 @@ export interface Memory {
    * stale_writer, when somebody wrote since the version that the writer knows; too_large; disk_full.
    */
   write(workspace: string, writing: Writing, signal: AbortSignal): Promise<Written>;
-  /** All that was written before the question is looked at, by whomever. */
-  search(workspace: string, question: Question): Promise<NotesFound>;
+  /**
+   * All that was written before the question is looked at, by whomever. One that nobody waits for any more is not answered: the signal
+   * says so, and its reason is thrown. Fault bad_input for too many words.
+   */
+  search(workspace: string, question: Question, signal: AbortSignal): Promise<NotesFound>;
   close(): Promise<void>;
 }
 
 export interface Listed {
   readonly notes: readonly NoteRow[]; // by path
-  readonly more: boolean; //             there are others: more than a memory may have
+  readonly more: boolean; //             there are others: more than a memory may have, or than are looked at
+  readonly unread: number; //            folders and files that could not be looked at
 }
 
 export interface NoteRow {
@@ -62,4 +67,5 @@ export interface Question {
 export interface NotesFound {
   readonly hits: readonly { readonly path: string; readonly line: number; readonly snippet: string }[]; // the best first
   readonly skipped: number; //           notes that could not be searched: too large, or not to be read
+  readonly more: boolean; //             others were found: more than were asked for
 }

@@ -4,43 +4,34 @@ import { constants, setPriority } from "node:os";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultWords } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
-import { NoteIndex } from "./indexed.ts";
+import { NOTE_INDEXES_BYTES_MAX } from "../limits.ts";
+import { NoteIndexes } from "./indexes.ts";
 import type { NotesFound, Question } from "./memory.ts";
 
-export interface ToNotes {
-  readonly id: number;
-  readonly workspace: string;
-  readonly question: Question;
-}
+/** A question; without one, that nobody waits any more for the answer to the one of that number. */
+export type ToNotes =
+  | { readonly id: number; readonly workspace: string; readonly question: Question }
+  | { readonly id: number; readonly question: null };
 
 export interface FromNotes {
   readonly id: number;
   readonly answer: NotesFound | FaultWords;
 }
 
-/** Agents whose notes are indexed at once, in memory. The one that was not searched for longest goes, and is read again. */
-const INDEXES_MAX = 16;
+const indexes = new NoteIndexes(new RealWorld(), NOTE_INDEXES_BYTES_MAX);
+const waited = new Map<number, AbortController>(); // questions that are not answered yet, by number
 
-const world = new RealWorld();
-const indexes = new Map<string, NoteIndex>(); // by workspace; the one asked last is the last
-
-function indexOf(workspace: string): NoteIndex {
-  const index = indexes.get(workspace) ?? new NoteIndex(world, workspace);
-  indexes.delete(workspace);
-  indexes.set(workspace, index);
-  if (indexes.size > INDEXES_MAX) {
-    const [[oldest, unused] = []] = indexes;
-    if (oldest !== undefined) indexes.delete(oldest);
-    unused?.close();
-  }
-  return index;
-}
-
-/** What is no Fault is our bug: the thread dies of it, and the next question starts another. */
-async function answer({ workspace, question }: ToNotes): Promise<NotesFound | FaultWords> {
+/** Null: nobody waits for it any more. What is no Fault is our bug: the thread dies of it, and the next question starts another. */
+async function answer(
+  workspace: string,
+  question: Question,
+  { signal }: AbortController,
+): Promise<NotesFound | FaultWords | null> {
+  if (signal.aborted) return null;
   try {
-    return await indexOf(workspace).answer(question);
+    return await indexes.answer(workspace, question, signal);
   } catch (error) {
+    if (signal.aborted) return null;
     if (!(error instanceof Fault)) throw error;
     return { code: error.code, message: error.message };
   }
@@ -53,8 +44,16 @@ const { port } = workerData as { readonly port: MessagePort };
 let before: Promise<void> = Promise.resolve();
 
 port.on("message", (asked: ToNotes) => {
+  const { id, question } = asked;
+  if (question === null) {
+    waited.get(id)?.abort();
+    return;
+  }
+  const wait = new AbortController();
+  waited.set(id, wait);
   before = before.then(async () => {
-    const said: FromNotes = { id: asked.id, answer: await answer(asked) };
-    port.postMessage(said);
+    const said = await answer(asked.workspace, question, wait);
+    waited.delete(id);
+    if (said !== null) port.postMessage({ id, answer: said } satisfies FromNotes);
   });
 });

@@ -31,6 +31,12 @@ export function isNoteName(name: string): boolean {
   return name.endsWith(ENDING) && isVisible(name);
 }
 
+/** What a note is called, without what all are called. */
+export function nameOf(path: string): string {
+  const from = path.startsWith(`${FOLDER}/`) ? FOLDER.length + 1 : 0;
+  return path.slice(from, -ENDING.length);
+}
+
 export function isVisible(name: string): boolean {
   return !name.startsWith(".");
 }
@@ -42,7 +48,7 @@ function wrongIn(path: string): string | null {
   if (path === FIRST) return null;
   const [folder, ...names] = path.split("/");
   if (folder !== FOLDER) return `it is not in ${FOLDER}/`;
-  if (names.length > NOTES_DEEP_MAX) return `it is more than ${NOTES_DEEP_MAX} folders deep`;
+  if (names.length > NOTES_DEEP_MAX) return `it is more than ${NOTES_DEEP_MAX - 1} folders below ${FOLDER}/`;
   if (names.some((name) => name === "" || !isVisible(name)))
     return "a name in it is empty, or begins with a dot";
   return names.at(-1)?.endsWith(ENDING) ? null : `it does not end in ${ENDING}`;

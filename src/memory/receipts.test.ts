@@ -1,12 +1,14 @@
 // A write that is made again after a crash: what it had done is known, whatever others have done since.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Desk } from "../../test/fixtures/desk.ts";
-import { scratch } from "../../test/fixtures/home.ts";
-import { RECEIPTS_MAX } from "../limits.ts";
+import { afterwards, cannotMount, scratch } from "../../test/fixtures/home.ts";
+import { RealWorld } from "../base/world.ts";
+import { RECEIPTS_MAX, UNFINISHED_KEPT_MS } from "../limits.ts";
 import type { Writing } from "./memory.ts";
 import { Receipts } from "./receipts.ts";
 
@@ -62,7 +64,40 @@ describe("a write that is made again under its cause", () => {
     assert.equal(desk.has(path), "- tea\n- milk\n- tea\n- by another\n- honey\n");
     assert.deepEqual(readdirSync(join(desk.workspace, "memory")), ["log.md"]);
   });
+
+  test("is made if it had not happened, also when others have written since, and the same was there before", async (t) => {
+    const desk = new Desk(t);
+    await desk.append(path, "- tea");
+    await desk.append(path, "- milk");
+    await assert.rejects(desk.write(appending("one", "- tea"), cutOff()), /cut off/);
+    await desk.append(path, "- eggs");
+    assert.equal((await desk.write(appending("one", "- tea"))).changed, true);
+    assert.equal(desk.has(path), "- tea\n- milk\n- eggs\n- tea\n");
+    desk.put(path, `# Log\n${desk.has(path)}- flour\n`);
+    assert.equal((await desk.write(appending("one", "- tea"))).changed, false, "now there is one more");
+    await desk.append(path, "- a\n- a");
+    await desk.append(path, "- end");
+    await desk.write(appending("two", "- a\n- a"));
+    desk.put(path, `# Shopping\n${desk.has(path)}- salt\n`);
+    assert.equal((await desk.write(appending("two", "- a\n- a"))).changed, false);
+  });
 });
+
+test(
+  "a write has happened when the note is exchanged, whatever cannot be done after it",
+  { skip: cannotMount() },
+  async (t) => {
+    const desk = new Desk(t);
+    const left = join(desk.workspace, "memory/.unfinished-0123456789abcdef01234567");
+    desk.put("memory/.unfinished-0123456789abcdef01234567", "half");
+    const old = (new RealWorld().nowMs() - 2 * UNFINISHED_KEPT_MS) / 1_000;
+    utimesSync(left, old, old);
+    execFileSync("mount", ["--bind", left, left], { stdio: "pipe" }); // so that it cannot be removed
+    afterwards(t, () => execFileSync("umount", ["--lazy", left], { stdio: "pipe" }));
+    assert.equal((await desk.write(appending("one", "- tea"))).changed, true);
+    assert.deepEqual([desk.has(path), existsSync(left)], ["- tea\n", true]);
+  },
+);
 
 test("of receipts the newest are kept, and one that is torn says nothing", async (t) => {
   const folder = join(scratch(t), "home", "receipts");
@@ -71,8 +106,9 @@ test("of receipts the newest are kept, and one that is torn says nothing", async
     writeFileSync(join(folder, `old${at}`), "{");
     utimesSync(join(folder, `old${at}`), at + 1, at + 1);
   }
+  symlinkSync("gone", join(folder, "gone too")); // as one that another write removes between two looks
   const receipts = new Receipts(folder);
-  const receipt = { before: null, after: "a", bytes: 1 };
+  const receipt = { before: null, after: "a", bytes: 1, times: 0 };
   await receipts.put("mine", receipt);
   const names = new Set(readdirSync(folder));
   assert.deepEqual([names.size, names.has("old49"), names.has("old50")], [RECEIPTS_MAX + 1, false, true]);

@@ -14,6 +14,7 @@ export interface Receipt {
   readonly before: string | null; // version; null: there was no note
   readonly after: string; //         version
   readonly bytes: number; //         of the note after it
+  readonly times: number; //         that what is appended stood there before; 0 also for other writes
 }
 
 export class Receipts {
@@ -54,7 +55,7 @@ export class Receipts {
     const names = await readdir(this.#folder);
     if (names.length <= RECEIPTS_MAX) return;
     const aged = await Promise.all(
-      names.map(async (name) => ({ name, atMs: (await stat(join(this.#folder, name))).mtimeMs })),
+      names.map(async (name) => ({ name, atMs: await changedAtMs(join(this.#folder, name)) })),
     );
     const old = aged.toSorted((a, b) => b.atMs - a.atMs).slice(RECEIPTS_MAX);
     for (const { name } of old) await rm(join(this.#folder, name), { force: true });
@@ -64,6 +65,16 @@ export class Receipts {
 async function synced(path: string): Promise<void> {
   await using folder = await open(path);
   await folder.sync();
+}
+
+/** Another write may have removed it meanwhile: then it is as old as can be. */
+async function changedAtMs(path: string): Promise<number> {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return 0;
+    throw error;
+  }
 }
 
 /** Null: it is torn. */

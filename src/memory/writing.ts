@@ -10,12 +10,15 @@
 //   N3. Made again, a write changes nothing: a note that is as wanted is left alone, and so is one that ends with what is to be
 //       appended. A call that a crash cut off has left a receipt (receipts.ts): what it had done is known, also under what others
 //       have appended since.
-//   N4. What resolved is durable, with the folders that were made for it.
+//   N4. What resolved is durable, with the folders that were made for it. When the note is exchanged the write has happened: should
+//       the folders above not be synced, or what a crash left not be removed, that is said in the log, and no writer is told to
+//       write again what everybody can read already.
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
+import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { NOTE_BYTES_MAX, NOTES_BYTES_MAX, NOTES_MAX, UNFINISHED_KEPT_MS } from "../limits.ts";
 import {
@@ -41,6 +44,7 @@ const TRIES_MAX = 4;
 
 export interface WriteParts {
   readonly world: World;
+  readonly log: Log;
   readonly receipts: Receipts;
 }
 
@@ -51,18 +55,24 @@ export async function writeNote(
   signal: AbortSignal,
 ): Promise<Written> {
   const path = notePath(writing.path);
-  const { world } = parts;
+  const { world, log } = parts;
   const isDelete = writing.mode === "delete";
   makeWorkspace(workspace, path);
   const work = within({ workspace, path }, { make: !isDelete }, async (place) => {
     mustBeAt(place.shown, path);
     const written = await inTurn(place, () => tried(place, { ...parts, workspace, writing, signal }));
-    if (written.changed) await removeLeft(place, world.nowMs() - UNFINISHED_KEPT_MS);
+    if (written.changed)
+      await removeLeft(place, world.nowMs() - UNFINISHED_KEPT_MS).catch((error: unknown) =>
+        log.error({ err: error, path }, "what a crash left beside a note cannot be removed"),
+      );
     return written;
   });
   const gone = { path, version: null, bytes: 0, changed: false };
   const written = await (isDelete ? unlessMissing(work, gone) : work);
-  if (written.version !== null) await syncAbove(workspace, path);
+  if (written.version !== null)
+    await syncAbove(workspace, path).catch((error: unknown) =>
+      log.error({ err: error, path }, "the folders of a note cannot be synced; a power cut may take it"),
+    );
   return written;
 }
 
@@ -114,8 +124,10 @@ async function put(
   const { path, cause } = writing;
   await mustHaveRoom(workspace, { path, isNew: now === null, more: bytes.length - (now?.bytes.length ?? 0) });
   const version = versionOf(bytes);
-  if (cause !== null)
-    await receipts.put(cause, { before: now?.version ?? null, after: version, bytes: bytes.length });
+  if (cause !== null) {
+    const times = now !== null && writing.mode === "append" ? timesIn(now.bytes, linesFor(writing.text)) : 0;
+    await receipts.put(cause, { before: now?.version ?? null, after: version, bytes: bytes.length, times });
+  }
   const known = now?.stats ?? "nothing";
   await replaceFile(place, { bytes, cause: cause ?? world.newId(), signal, known });
   return { path, version, bytes: bytes.length, changed: true };
@@ -126,7 +138,8 @@ function hasHappened(now: Note | null, writing: Writing, receipt: Receipt | null
   if (receipt === null || now === null || now.version === receipt.before) return false;
   const begins = receipt.bytes > 0 && versionOf(now.bytes.subarray(0, receipt.bytes)) === receipt.after;
   if (begins) return true; // Others have only appended.
-  return writing.mode === "append" && hasLines(now.bytes, linesFor(writing.text));
+  // Others have changed what stands around it. That the lines are there proves nothing: they may have been there before.
+  return writing.mode === "append" && timesIn(now.bytes, linesFor(writing.text)) > receipt.times;
 }
 
 /** What the note is to be; null: gone. N2, N3. */
@@ -158,9 +171,13 @@ function linesFor(text: string): Buffer {
   return Buffer.from(text.endsWith("\n") ? text : `${text}\n`, "utf8");
 }
 
-function hasLines(bytes: Buffer, text: Buffer): boolean {
+/** How often these lines stand there; after an append of them it is once more. */
+function timesIn(bytes: Buffer, text: Buffer): number {
   const all = Buffer.concat([Buffer.from("\n"), withLineEnd(bytes)]);
-  return all.includes(Buffer.concat([Buffer.from("\n"), text]));
+  const lines = Buffer.concat([Buffer.from("\n"), text]);
+  let times = 0;
+  for (let at = all.indexOf(lines); at >= 0; at = all.indexOf(lines, at + text.length)) times += 1;
+  return times;
 }
 
 /** With whole lines. */
@@ -188,16 +205,19 @@ function mustKnow(now: Note | null, version: string | null, path: string): void 
   );
 }
 
-/** A memory that is full takes nothing that makes it larger. Others who write at this moment are not counted. */
+/**
+ * A memory that is full takes nothing that makes it larger. Others who write at this moment are not counted, nor is what nobody looks
+ * at (folder.ts): files that are no notes keep nobody from writing one.
+ */
 async function mustHaveRoom(
   workspace: string,
   { path, isNew, more }: { readonly path: string; readonly isNew: boolean; readonly more: number },
 ): Promise<void> {
   if (more <= 0 && !isNew) return;
-  const { notes, more: isMore } = await listNotes(workspace);
+  const { notes } = await listNotes(workspace);
   const bytes = notes.reduce((sum, note) => sum + note.bytes, more);
   const todo = "put some together, or delete what is no longer true";
-  if (isNew && (isMore || notes.length >= NOTES_MAX))
+  if (isNew && notes.length >= NOTES_MAX)
     throw new Fault(
       "too_large",
       `${path} would be one note too many: there are ${NOTES_MAX}, the most; ${todo}`,

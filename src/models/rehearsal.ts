@@ -18,7 +18,7 @@ import { createHash } from "node:crypto";
 import { unreachable } from "../base/assert.ts";
 import type { World } from "../base/world.ts";
 import { textOf, type Block, type Message, type MessageUsage } from "../transcript/entry.ts";
-import type { Answer, Delta, Model, Request } from "./model.ts";
+import type { Answer, Delta, Model, Request, ToolForm } from "./model.ts";
 import { sectionsSaid } from "./rehearsal-summary.ts";
 import { askedAt, isReport, stepOf, type Deed, type Step } from "./script.ts";
 
@@ -51,7 +51,7 @@ const PRETENDED: Price = { input: 3, output: 15 };
 export function rehearsals(world: World): readonly Model[] {
   return [
     new Rehearsal(world, "default", 200_000, FREE),
-    new Rehearsal(world, "small", 8_000, FREE),
+    new Rehearsal(world, "small", 16_000, FREE),
     new Rehearsal(world, "large", 1_000_000, PRETENDED),
   ];
 }
@@ -262,10 +262,21 @@ function head(text: string, from: number, charsMax: number): string {
   return text.slice(from, splits ? end - 1 : end);
 }
 
-function charsShown({ system, messages }: Request): number {
+function charsShown({ system, messages, tools }: Request): number {
   let chars = system.length;
+  for (const { name, description, input } of tools)
+    chars += name.length + description.length + schemaChars(input);
   for (const { content } of messages)
     chars += typeof content === "string" ? content.length : charsIn(content);
+  return chars;
+}
+
+const schemas = new WeakMap<ToolForm["input"], number>();
+
+/** As JSON. The same forms come with every request, so each is written out once. */
+function schemaChars(schema: ToolForm["input"]): number {
+  let chars = schemas.get(schema);
+  if (chars === undefined) schemas.set(schema, (chars = JSON.stringify(schema).length));
   return chars;
 }
 

@@ -115,6 +115,8 @@ export type Body =
       readonly provenance?: Provenance;
       readonly mailId?: string;
       readonly replyTo?: Route;
+      /** It was said to nobody: of a memory flush. Absent: people may be shown it. */
+      readonly silent?: true;
     }
   | { readonly type: "model_change"; readonly provider: string; readonly modelId: string }
   | { readonly type: "thinking_level_change"; readonly thinkingLevel: string }

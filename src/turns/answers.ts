@@ -64,7 +64,7 @@ export async function answerIn(
       ended = { data: entry.data as TurnEnded, seq: entry.seq };
       text = "";
     } else if (entry.type === "message") {
-      if (entry.message.role === "assistant" && text === "") text = textOf(entry);
+      if (entry.message.role === "assistant" && text === "" && entry.silent !== true) text = textOf(entry);
       if (entry.mailId === mailId) return ended ? answered(ended.data, text, ended.seq) : "not ended";
     }
   }

@@ -1,3 +1,4 @@
+import { isForFlush } from "../context/flush.ts";
 import { isUrgent } from "../mail/batch.ts";
 import { inForce } from "../sessions/inforce.ts";
 import type { Askers } from "./askers.ts";
@@ -6,7 +7,7 @@ import { resultTold } from "./replies.ts";
 import type { Standing } from "./standing.ts";
 import type { CallParts } from "./toolcalls.ts";
 
-interface Turning extends Pick<CallParts, "stop" | "leaving"> {
+interface Turning extends Pick<CallParts, "stop" | "leaving" | "isSilent"> {
   readonly standing: Standing;
   readonly askers: Askers;
   readonly seq: number; // of the entry that the calls stand in
@@ -16,8 +17,9 @@ interface Turning extends Pick<CallParts, "stop" | "leaving"> {
 export async function callPartsOf(
   { world, processSlots, store, clean }: TurnParts,
   { held, mailbox, agent, span }: Place,
-  { standing, askers, seq, stop, leaving }: Turning,
+  { standing, askers, seq, stop, leaving, isSilent }: Turning,
 ): Promise<CallParts> {
+  const tools = await standing.tools; // They are there: a model was shown them, or they were waited for.
   return {
     world,
     held,
@@ -25,7 +27,8 @@ export async function callPartsOf(
     agent,
     class: () => askers.urgency,
     processSlots,
-    tools: await standing.tools, // They are there: a model was shown them, or they were waited for.
+    tools: isSilent ? tools.filter(({ name }) => isForFlush(name)) : tools,
+    isSilent,
     putBlob: (bytes) => store.putBlob(bytes),
     clean,
     stop,

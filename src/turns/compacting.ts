@@ -13,14 +13,13 @@ import { prunePlan } from "../context/prune.ts";
 import type { Room } from "../context/room.ts";
 import { summaryText } from "../context/summary.ts";
 import { assemble } from "../context/assemble.ts";
-import { COMPACTED_BYTES_MIN, SUMMARY_BYTES_MIN } from "../limits.ts";
+import { COMPACTED_BYTES_MIN, SUMMARY_BYTES_MIN, SUMMARY_MS_MAX } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
 import type { Tail } from "../sessions/session.ts";
 import { entryId, type Body, type Entry } from "../transcript/entry.ts";
 import type { Question } from "./ask.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { isShared } from "./request.ts";
-import { reserved } from "./reserving.ts";
 import { summarised, type Attempts, type Summarised } from "./summarising.ts";
 import { restsOn, tasksIn } from "./tasks.ts";
 import type { Voices } from "./voices.ts";
@@ -28,6 +27,9 @@ import { openTurn } from "./where.ts";
 
 /** Of what a cut saves: the sections of its summary have no more, unless that is very little. */
 const SECTIONS_SHARE = 3 / 4;
+
+/** Of a turn's time: what one attempt at a summary has. Two of them leave most of it for the work. */
+const SUMMARY_SHARE_OF_TURN = 8;
 
 /** How large the context is, and how large it may be. */
 export interface Measured {
@@ -95,22 +97,25 @@ export function sectionsBytes(
   return Math.max(SUMMARY_BYTES_MIN, Math.min(usual, cutBytes, savedBytes * SECTIONS_SHARE));
 }
 
-/** False: there was nothing to gain. */
-export async function compact(parts: TurnParts, place: Place, compacting: Compacting): Promise<boolean> {
+/** What came of it: nothing, if there was nothing to gain; or why not, where it was only asked for and nothing forces it. */
+export type Compacted = "done" | "cut off" | "nothing" | { readonly refused: string };
+
+export async function compact(parts: TurnParts, place: Place, compacting: Compacting): Promise<Compacted> {
   const { held } = place;
   const { measured, occasion, order } = compacting;
   const shared = isShared(held.key);
   const cut = worthCutting(measured, shownOf(place));
-  if (cut === null) return false;
+  if (cut === null) return "nothing";
   const material = materialOf(withoutFlushes(measured.entries), cut, shownOf(place));
   const summary = await summaryOf(parts, place, { ...compacting, savedBytes: cut.savedBytes }, material);
+  const { truncated } = summary;
+  const { tokens: before } = measured.reading;
+  if (order !== null && truncated !== null && before < measured.room.compactAt) return { refused: truncated };
   const made = { cut, material, summary, occasion, order: order?.id ?? null };
   const entry = compactionOf(measured, made, held.row.transcript, shared);
-  await held.commit({ take: order ? [order.id] : [], entries: [entry], charge: chargeOf(summary) });
-  const { truncated } = summary;
-  const before = measured.reading.tokens;
+  await held.commit({ take: order ? [order.id] : [], entries: [entry] });
   parts.log.info({ key: held.key, occasion, truncated, before }, "a context was compacted");
-  return true;
+  return truncated === null ? "done" : "cut off";
 }
 
 /** What a compaction is made of. */
@@ -161,10 +166,9 @@ export function compactionOf(
   return { ...body, details };
 }
 
-/** With what is reserved of budgets, like every other time that a model is asked. */
 export async function summaryOf(
   parts: TurnParts,
-  { held }: Pick<Place, "held">,
+  { agent }: Pick<Place, "agent">,
   {
     measured,
     voices,
@@ -178,28 +182,16 @@ export async function summaryOf(
 ): Promise<Summarised> {
   const { reading, room } = measured;
   const [{ model }] = voices;
-  const settle = await reserved(parts.budgets, held, question.signal);
-  try {
-    return await summarised(
-      parts,
-      {
-        ...question,
-        voices,
-        material,
-        focus,
-        bytesMax: sectionsBytes(measured, material, savedBytes),
-        roomBytes: Math.min(room.most, model.windowTokens / 2) / reading.tokensPerByte,
-      },
-      attempts,
-    );
-  } finally {
-    settle();
-  }
-}
-
-export function chargeOf({ usage, modelMs }: Summarised): Record<string, number> {
-  const { cost, ...tokens } = usage;
-  return { ...tokens, cost: cost?.total ?? 0, modelMs };
+  const summarising = {
+    ...question,
+    voices,
+    material,
+    focus,
+    bytesMax: sectionsBytes(measured, material, savedBytes),
+    roomBytes: Math.min(room.most, model.windowTokens / 2) / reading.tokensPerByte,
+    limitMs: Math.min(SUMMARY_MS_MAX, (agent.limits.turnSeconds * 1_000) / SUMMARY_SHARE_OF_TURN),
+  };
+  return await summarised(parts, summarising, attempts);
 }
 
 /** What is to be known of a session to say what it is shown as. */

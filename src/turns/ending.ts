@@ -109,7 +109,7 @@ async function committedEnd(
 async function writingOf(
   { world, store }: TurnParts,
   { held }: Place,
-  { turn, steps, frame }: Closing,
+  { turn, steps, frame, askers }: Closing,
   {
     outcome,
     reason,
@@ -122,7 +122,8 @@ async function writingOf(
     readonly left: readonly Body[];
   },
 ): Promise<Writing> {
-  const data: TurnEnded = { turn, outcome, reason, steps, frame };
+  const tidied = askers.letters.length === 0 ? ({ tidied: true } as const) : {};
+  const data: TurnEnded = { turn, outcome, reason, steps, frame, ...tidied };
   const state = stateAfter(held.row, outcome, { reason, atMs: world.nowMs() });
   const isEnd = state.kind === "ended" && !stays;
   return {

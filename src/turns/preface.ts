@@ -15,14 +15,24 @@ export function preface(
 ): Body[] {
   const { model, thinking, settings } = now;
   const notes: Body[] = [];
-  if (JSON.stringify(settings) !== JSON.stringify(settingsIn(entries)))
+  if (JSON.stringify(settings) !== JSON.stringify(settingsIn(entries)) || isForgotten(entries, "setting"))
     notes.push({ type: "custom", customType: "sessiond/setting", data: settings });
   const before = modelIn(entries);
   if (before !== null && before !== model.id)
     notes.push({ type: "model_change", provider: model.provider, modelId: model.name });
-  if (thinkingIn(entries) !== thinking)
+  const isNoted = entries.some(({ type }) => type === "thinking_level_change");
+  if (thinkingIn(entries) !== thinking || (!isNoted && isCompacted(entries)))
     notes.push({ type: "thinking_level_change", thinkingLevel: thinking });
   return notes;
+}
+
+/** What was noted before the context starts is not known here, and whoever reads the file reads that last: so it is said again. */
+function isForgotten(entries: readonly Entry[], what: string): boolean {
+  return isCompacted(entries) && !entries.some((entry) => isNote(entry, what));
+}
+
+function isCompacted(entries: readonly Entry[]): boolean {
+  return entries.some(({ type }) => type === "compaction");
 }
 
 function settingsIn(entries: readonly Entry[]): Settings {

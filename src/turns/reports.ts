@@ -8,8 +8,9 @@ import { handedOn } from "../mail/urgency.ts";
 import { agentOf, mainKey, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { textOf, type Block, type Body, type Entry } from "../transcript/entry.ts";
+import { NO_TOKENS } from "../transcript/fold.ts";
 import { spillBlock, type PutBlob } from "../transcript/spill.ts";
-import { isNote, type TurnOutcome } from "./where.ts";
+import { isNote, openTurn, spentIn, type TurnOutcome } from "./where.ts";
 
 /** How a turn ended that somebody gave the task for. */
 export interface Ended {
@@ -80,20 +81,13 @@ export async function addresses(
   return [...found];
 }
 
-/** Time, tokens and cost since the turn began, also over restarts. */
+/** Time, tokens and cost since the turn began, also over restarts, and over compactions that have cut off its beginning. */
 function figures({ key, entries, last, nowMs }: Ended): string {
-  const from = entries.findLastIndex((entry) => isNote(entry, "turn-started"));
-  const began = entries[from];
-  const seconds = began === undefined ? 0 : Math.max(0, nowMs - Date.parse(began.timestamp)) / 1_000;
-  let [input, output, cost] = [0, 0, 0];
-  for (const entry of [...entries.slice(from + 1), ...last]) {
-    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
-    const { usage } = entry.message;
-    input += usage.input + usage.cacheRead + usage.cacheWrite;
-    output += usage.output;
-    cost += usage.cost?.total ?? 0;
-  }
-  return `${seconds.toFixed(1)} s · ${input} tokens in, ${output} out · $${cost.toFixed(4)} · ${key}`;
+  const turn = openTurn(entries);
+  const seconds = Math.max(0, nowMs - (turn?.startedAtMs ?? nowMs)) / 1_000;
+  const { input, output, cacheRead, cacheWrite, cost } = spentIn(last, turn?.spent ?? NO_TOKENS);
+  const read = input + cacheRead + cacheWrite;
+  return `${seconds.toFixed(1)} s · ${read} tokens in, ${output} out · $${cost.toFixed(4)} · ${key}`;
 }
 
 /** The last words of the turn that runs: for a child that did not come to its end. */

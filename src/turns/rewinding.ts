@@ -3,13 +3,26 @@
 import { Fault } from "../base/fault.ts";
 import type { Mail } from "../mail/letter.ts";
 import { wishedIn } from "../mail/wish.ts";
-import type { Held } from "../sessions/held.ts";
+import type { Held, Rewind } from "../sessions/held.ts";
 import type { Store } from "../store/store.ts";
 import type { Body, Entry } from "../transcript/entry.ts";
 import type { Answers } from "./answers.ts";
 import { tasksIn, tasksLeftNote } from "./tasks.ts";
 
-export interface RewindParts {
+/** The entries of the path up to it, from where its context starts; also of a branch that was left. */
+async function pathTo(store: Pick<Store, "entries">, id: string, { to, contextSeq }: Rewind): Promise<Entry[]> {
+  const known = new Map<string, Entry>();
+  for await (const entry of store.entries(id, { since: contextSeq })) {
+    if (entry.type === "gap") continue;
+    if (entry.seq > to.seq) break;
+    known.set(entry.id, entry);
+  }
+  const path: Entry[] = [];
+  for (let at = known.get(to.id); at !== undefined; at = known.get(at.parentId ?? "")) path.push(at);
+  return path.reverse();
+}
+
+interface RewindParts {
   readonly store: Pick<Store, "entries">;
   readonly answers: Answers;
 }
@@ -24,12 +37,7 @@ export async function obeyRewind({ store, answers }: RewindParts, held: Held, or
   };
   if (lastSeq !== after)
     return await refused(`something was said since: it is at entry ${lastSeq}, and was at ${after}`);
-  const path: Entry[] = [];
-  for await (const entry of store.entries(id, { from: contextSeq })) {
-    if (entry.type === "gap") continue;
-    if (entry.seq > to.seq) break;
-    path.push(entry);
-  }
+  const path = await pathTo(store, id, { to, contextSeq });
   // Children that have reported since are not waited for again.
   const inFlight = new Set(tasksIn(await held.entries(), copied).map((task) => task.id));
   const reported = tasksIn(path, copied).flatMap((task) => (inFlight.has(task.id) ? [] : [task.id]));

@@ -1,3 +1,4 @@
+import { isFlushing } from "../context/flush.ts";
 import { cutNote } from "../context/meter.ts";
 import type { Model, Thinking } from "../models/model.ts";
 import type { Held } from "../sessions/held.ts";
@@ -43,13 +44,15 @@ export async function spoken(
 ): Promise<Body[]> {
   const { api, provider, name } = model;
   const message: Message = { role: "assistant", api, provider, model: name, ...said };
-  const notes = preface(await held.entries(), { model, thinking, settings: held.row.settings });
+  const entries = await held.entries();
+  const silent = isFlushing(entries) ? ({ silent: true } as const) : {};
+  const notes = preface(entries, { model, thinking, settings: held.row.settings });
   if (passedOver.length > 0) {
     const data: Failover = { passedOver, spoke: model.id };
     notes.push({ type: "custom", customType: "sessiond/failover", data });
   }
   if (cutTo !== null) notes.push(cutNote(cutTo));
-  return [...notes, { type: "message", message: await spillMessage(message, putBlob) }];
+  return [...notes, { type: "message", message: await spillMessage(message, putBlob), ...silent }];
 }
 
 /** What a call's id may be to keep its name: short, and nothing that a letter's id could not hold. */

@@ -4,11 +4,14 @@
 import { sized, type Material } from "../context/material.ts";
 import { chunksOf, questionOf } from "../context/question.ts";
 import { mended, problemsIn, truncationOf } from "../context/summary.ts";
+import { alarm } from "../base/waiting.ts";
 import { SUMMARY_TRIES_MAX } from "../limits.ts";
 import type { Answer, Request } from "../models/model.ts";
 import type { MessageUsage } from "../transcript/entry.ts";
 import type { Question } from "./ask.ts";
+import type { Usage } from "../sessions/session.ts";
 import type { TurnParts } from "./parts.ts";
+import { reserved } from "./reserving.ts";
 import { NO_TOKENS_TOLD, type Voice } from "./spoken.ts";
 import { askModel, type Voices } from "./voices.ts";
 
@@ -18,15 +21,18 @@ export interface Summarising extends Question {
   readonly focus: string | null; // what is to be kept above all
   readonly bytesMax: number; //     of the summary
   readonly roomBytes: number; //    of what the summariser is shown at once
+  readonly limitMs: number; //      of one attempt
 }
 
 export interface Summarised {
   readonly sections: string;
   /** Why no model's summary stands here; null: one does. */
   readonly truncated: string | null;
-  readonly usage: MessageUsage;
-  readonly modelMs: number;
+  readonly usage: MessageUsage; // charged already
 }
+
+/** Characters that the summary of a part has at least: less is none. */
+const PART_CHARS_MIN = 200;
 
 /** Attempts at a summary that came to nothing, in one turn: one that keeps failing is not asked for ever. */
 export class Attempts {
@@ -41,7 +47,7 @@ export class Attempts {
   }
 }
 
-/** Rejects only with the reason of the signal. */
+/** Rejects with the reason of the signal, or when a budget is used up. */
 export async function summarised(
   parts: TurnParts,
   asked: Summarising,
@@ -55,7 +61,7 @@ export async function summarised(
   let roomBytes = asked.roomBytes;
   let problems: readonly string[] = [];
   while (attempts.areLeft) {
-    const said = await written(parts, { ...asked, material, roomBytes, problems }, spent);
+    const said = await inTime(parts, { ...asked, material, roomBytes, problems }, spent);
     if (typeof said === "string") {
       problems = problemsIn(said, material, bytesMax);
       if (problems.length === 0) return { ...spent.told, sections: said, truncated: null };
@@ -79,6 +85,25 @@ interface Writing extends Summarising {
   readonly problems: readonly string[]; // of the summary before; none: it is the first
 }
 
+/** One that takes too long has failed: else a slow model would use up turn after turn, and nothing would come of it. */
+async function inTime(parts: TurnParts, asked: Writing, spent: Spent): Promise<string | Failed> {
+  const late = new AbortController();
+  const seconds = Math.ceil(asked.limitMs / 1_000);
+  const callOff = alarm(parts.world, asked.limitMs, () => late.abort());
+  try {
+    return await written(parts, { ...asked, signal: AbortSignal.any([asked.signal, late.signal]) }, spent);
+  } catch (error) {
+    if (asked.signal.aborted || !late.signal.aborted) throw error;
+    return failed(`it took longer than ${seconds} s`, asked.voices[0]);
+  } finally {
+    callOff();
+  }
+}
+
+function failed(message: string, voice: Voice): Failed {
+  return { kind: "failed", why: "retry", message, retryAfterMs: null, throttled: false, voice };
+}
+
 /** A history larger than the summariser's window goes in parts, each on top of the summary of those before it. */
 async function written(
   parts: TurnParts,
@@ -87,7 +112,8 @@ async function written(
 ): Promise<string | Failed> {
   const { held, signal } = question;
   let before = material.before;
-  for (const chunk of chunksOf(material, roomBytes)) {
+  const chunks = chunksOf(material, roomBytes);
+  for (const [at, chunk] of chunks.entries()) {
     const { system, text } = questionOf({ ...chunk, before }, focus);
     const content = problems.length === 0 ? text : `${text}\n\n${againWords(problems)}`;
     const request: Request = {
@@ -99,14 +125,18 @@ async function written(
       signal,
     };
     const step = { ...question, voices, request: () => Promise.resolve(request), isSilent: true } as const;
+    const settle = await reserved(parts.budgets, held, signal);
     const { answer, modelMs, voice } = await askModel(parts, step, {
       voice: voices[0],
       words: [],
       trouble: null,
-    });
-    spent.add(answer, modelMs);
+    }).finally(settle);
+    await held.commit({ charge: spent.add(answer, modelMs) }); // It was paid for, whatever comes of it.
     if (answer.kind === "failed") return { ...answer, voice };
     before = saidIn(answer);
+    // What is lost here would not be missed later: the next part goes on from it.
+    const isLost = before.length < PART_CHARS_MIN || answer.stopReason === "length";
+    if (isLost && at < chunks.length - 1) return failed("the summary of a part came to nothing", voice);
   }
   return before ?? "";
 }
@@ -134,22 +164,23 @@ class Spent {
     ...NO_TOKENS_TOLD,
     cost: { total: 0 },
   };
-  #modelMs = 0;
 
-  get told(): Pick<Summarised, "usage" | "modelMs"> {
-    return { usage: this.#usage, modelMs: this.#modelMs };
+  get told(): Pick<Summarised, "usage"> {
+    return { usage: this.#usage };
   }
 
-  add(answer: Answer, modelMs: number): void {
-    this.#modelMs += modelMs;
-    if (answer.kind === "failed") return;
+  /** What is to be charged for this one. */
+  add(answer: Answer, modelMs: number): Partial<Usage> {
+    if (answer.kind === "failed") return { modelMs };
     const { usage } = answer;
+    const { cost, ...tokens } = usage;
     this.#usage = {
       input: this.#usage.input + usage.input,
       output: this.#usage.output + usage.output,
       cacheRead: this.#usage.cacheRead + usage.cacheRead,
       cacheWrite: this.#usage.cacheWrite + usage.cacheWrite,
-      cost: { total: this.#usage.cost.total + (usage.cost?.total ?? 0) },
+      cost: { total: this.#usage.cost.total + (cost?.total ?? 0) },
     };
+    return { ...tokens, cost: cost?.total ?? 0, modelMs };
   }
 }

@@ -1,7 +1,7 @@
 // Tasks that a session has given to children and not heard of yet, and what a turn rests on that was yielded. Read from the
 // session's own entries: so a restart forgets no child, and there is nothing that could say otherwise.
 
-import { detailsOf as compacted } from "../context/compaction.ts";
+import { detailsOf } from "../context/compaction.ts";
 import type { SessionKey } from "../routing/key.ts";
 import { isReport, taskOf } from "../mail/task.ts";
 import type { Body, Entry } from "../transcript/entry.ts";
@@ -24,11 +24,11 @@ export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
   const tasks = new Map<string, Task>();
   for (const entry of entries) {
     if (entry.seq <= copied) continue;
-    for (const task of compacted(entry)?.tasks ?? []) tasks.set(task.id, task); // some were given before the context starts
+    for (const task of detailsOf(entry)?.tasks ?? []) tasks.set(task.id, task); // some were given before the context starts
     const report = reportIn(entry);
     if (report !== null) tasks.delete(report);
     for (const id of leftIn(entry)) tasks.delete(id);
-    const details = detailsOf(entry);
+    const details = childDetailsOf(entry);
     if (details && "spawned" in details) {
       const { task, key, isTold } = details.spawned;
       tasks.set(task, { id: task, key, givenAtMs: Date.parse(entry.timestamp), isTold });
@@ -54,7 +54,8 @@ const TASKS_LEFT = "sessiond/tasks-left";
 
 function leftIn(entry: Entry): readonly string[] {
   if (entry.type !== "custom" || entry.customType !== TASKS_LEFT) return [];
-  return (entry.data as { readonly tasks: readonly string[] }).tasks;
+  const { tasks } = (entry.data ?? {}) as { readonly tasks?: unknown };
+  return Array.isArray(tasks) ? tasks : [];
 }
 
 /** The tasks that the turn rests on; none: it was not yielded, everybody has reported, or somebody else has written. */
@@ -68,9 +69,9 @@ export function restsOn(entries: readonly Entry[], copied: number): readonly Tas
 }
 
 function yieldIn(entry: Entry | undefined): readonly string[] | "all" | null {
-  const awaits = compacted(entry)?.awaits ?? [];
+  const awaits = detailsOf(entry)?.awaits ?? [];
   if (awaits.length > 0) return awaits; // The yield itself may have been cut off.
-  const details = detailsOf(entry);
+  const details = childDetailsOf(entry);
   return details && "yielded" in details ? details.yielded : null;
 }
 
@@ -95,7 +96,7 @@ const BREAKING: ReadonlySet<string> = new Set(["sessiond/turn-ended", "sessiond/
 
 /** The task that an entry is the report of; null: of none. */
 function reportIn(entry: Entry): string | null {
-  if (entry.type !== "message" || entry.mailId === undefined) return null;
+  if (entry.type !== "message" || typeof entry.mailId !== "string") return null;
   const letter = { id: entry.mailId };
   return isReport(letter) ? taskOf(letter) : null;
 }
@@ -103,10 +104,18 @@ function reportIn(entry: Entry): string | null {
 /** Tools whose results are about children: no other tool can have these names. */
 const TOOLS: ReadonlySet<string> = new Set(["subagents", "sessions_spawn", "sessions_yield"]);
 
-/** Null: it is no result of them, or says nothing for us. */
-export function detailsOf(entry: Entry | undefined): Details | null {
+/** Null: it is no result of them, or says nothing for us. A file may hold anything in place of it. */
+export function childDetailsOf(entry: Entry | undefined): Details | null {
   if (entry?.type !== "message" || entry.message.role !== "toolResult") return null;
-  const { toolName, isError, details } = entry.message;
-  if (!TOOLS.has(toolName) || isError || typeof details !== "object" || details === null) return null;
-  return "spawned" in details || "yielded" in details ? (details as Details) : null;
+  const { toolName, isError } = entry.message;
+  if (!TOOLS.has(toolName) || isError) return null;
+  const { spawned, yielded } = (entry.message.details ?? {}) as Partial<Record<string, unknown>>;
+  if (yielded === "all" || isTexts(yielded)) return { yielded };
+  const { task, key, isTold } = (spawned ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof task !== "string" || typeof key !== "string") return null;
+  return { spawned: { task, key: key as SessionKey, isTold: isTold === true } };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }

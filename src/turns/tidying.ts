@@ -30,6 +30,7 @@ import {
   shownBytes,
   shownOf,
   worthCutting,
+  type Compacted,
   type Compacting,
   type Measured,
 } from "./compacting.ts";
@@ -72,11 +73,14 @@ export class Tidying {
     this.#question = question;
   }
 
-  /** Bytes that the messages of a request may have, so that it fits the window. */
+  /**
+   * Bytes that the messages of a request may have, so that it fits the window: what they have now, and what the rest of the window
+   * would hold. A provider may count tools by another measure than words: their bytes do not say what room is left.
+   */
   async roomBytes(): Promise<number> {
-    const { reading, room } = await this.#measured();
-    const frame = await this.#standing.frame();
-    return Math.floor(room.most / reading.tokensPerByte) - frame.system - frame.tools;
+    const { entries, reading, room } = await this.#measured();
+    const left = (room.most - reading.tokens) / reading.tokensPerByte;
+    return Math.floor(shownBytes(entries, isShared(this.#place.held.key)) + left);
   }
 
   /** True: something is to be done before the step that was about to be. */
@@ -93,7 +97,7 @@ export class Tidying {
     if (due === null || "prune" in due || this.#compactedAt === step) return false;
     if (await this.#flushes(measured)) return true;
     this.#compactedAt = step;
-    return await this.#compact(measured, { occasion: "size" }); // Who wrote meanwhile is heard first.
+    return (await this.#compact(measured, { occasion: "size" })) !== "nothing"; // Who wrote meanwhile is heard first.
   }
 
   /** A model refused the request for its size. False: nothing more can be done about it. */
@@ -108,7 +112,7 @@ export class Tidying {
       "a context was refused",
     );
     const measured = await this.#measured();
-    const isSmaller = await this.#compact(measured, { occasion: "overflow" });
+    const isSmaller = (await this.#compact(measured, { occasion: "overflow" })) !== "nothing";
     const bytes = shownBytes(measured.entries, isShared(this.#place.held.key));
     const isCut = bytes > Math.max(FITTED_BYTES_MIN, await this.roomBytes());
     return isSmaller || isCut; // Else it would be asked the same again.
@@ -151,11 +155,15 @@ export class Tidying {
         return { outcome: "done", reason: null, text: path };
       }
       const { focus } = wishedIn(order, "compact");
-      if (await this.#compact(measured, { occasion: "asked", order, focus })) {
+      const came = await this.#compact(measured, { occasion: "asked", order, focus });
+      if (came === "done" || came === "cut off") {
         const after = await this.#measured();
         const tokens = [measured.reading.tokens, after.reading.tokens];
-        return { outcome: "done", reason: null, text: JSON.stringify(tokens) };
+        const reason = came === "done" ? null : "it was cut off: no summary could be made";
+        return { outcome: "done", reason, text: JSON.stringify(tokens) };
       }
+      if (came !== "nothing")
+        throw new Fault("bad_input", `no summary could be made: ${came.refused}. Nothing was changed`);
       await held.commit({ take: [order.id] });
       return { outcome: "done", reason: "there is too little to summarise yet", text: "" };
     } catch (error) {
@@ -178,8 +186,7 @@ export class Tidying {
     return true;
   }
 
-  /** False: there was nothing to gain. */
-  #compact(measured: Measured, given: Given): Promise<boolean> {
+  #compact(measured: Measured, given: Given): Promise<Compacted> {
     const compacting = this.#compacting(measured, given);
     return this.#while("summarises what was said", () => compact(this.#parts, this.#place, compacting));
   }

@@ -6,6 +6,7 @@ import { calls, Step, textIn, tool } from "../../test/fixtures/step.ts";
 import { TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
 import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
 import type { Change } from "../store/store.ts";
+import type { Spilled } from "../transcript/entry.ts";
 import { settleLeft } from "./left.ts";
 import { Stopped } from "./stop.ts";
 import { runCalls } from "./toolcalls.ts";
@@ -99,9 +100,29 @@ test("what a tool returns is kept whole in a blob, and cut where it is longer th
   assert.equal(large.content[0]?.blob?.bytes, 50 * 1024 * 1024);
   const cut = await new Step().result(tool("t", () => "x".repeat(TOOL_OUTPUT_BYTES_MAX + 7)));
   assert.match(textIn(cut), /\[cut: 7 more characters are not kept\]$/);
-  const claimed = { type: "text", text: "x".repeat(1_000_000), blob: { sha256: "a".repeat(64), bytes: 1 } };
-  const result = await new Step().result(tool("t", () => ({ content: [claimed] })));
-  assert.equal(result.content[0]?.blob?.bytes, 1_000_000, "that it is short is not believed");
+});
+
+test("a tool names no blob: what it says was spilled is taken for what it is, and is spilled when it is long", async () => {
+  const blob = { sha256: "a".repeat(64), bytes: 1 };
+  const long = "x".repeat(1_000_000);
+  const content = [
+    { type: "text", text: "short", blob },
+    { type: "text", text: "a picture of another", mimeType: "image/png", blob },
+    { type: "image", data: "aGk=", mimeType: "image/png", blob },
+    { type: "text", text: long, blob },
+  ];
+  const result = await new Step().result(tool("t", () => ({ content, details: { spilled: "head", blob } })));
+  assert.deepEqual(
+    result.content.map((block) => block.blob?.bytes),
+    [undefined, undefined, undefined, long.length],
+  );
+  assert.deepEqual(result.details, { spilled: "head" });
+  assert.ok(!JSON.stringify(result).includes(blob.sha256));
+  const other = await new Step().result(
+    tool("t", () => ({ content: "text", details: { spilled: long, blob } })),
+  );
+  assert.ok(!JSON.stringify(other.details).includes(blob.sha256));
+  assert.equal((other.details as Spilled).blob.bytes, JSON.stringify({ spilled: long }).length);
 });
 
 test("ten thousand blocks, and details of any size, fit an entry", async () => {

@@ -16,7 +16,7 @@ import type { Span } from "../base/span.ts";
 import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Agent } from "../config/config.ts";
-import { PROGRAM_ENDING_MS, RESULT_BYTES_MAX, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
+import { PROGRAM_ENDING_MS, TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
 import type { Slot, Slots } from "../scheduler/slots.ts";
 import type { Held } from "../sessions/held.ts";
@@ -24,7 +24,7 @@ import type { Usage } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
 import { checked, type Calling, type Output, type Result, type Tool } from "../tools/tool.ts";
 import { jsonOf } from "../transcript/codec.ts";
-import type { Block, Message } from "../transcript/entry.ts";
+import { isSpilled, type Block, type Message } from "../transcript/entry.ts";
 import { spillMessage, type PutBlob } from "../transcript/spill.ts";
 import { Stopped } from "./stop.ts";
 import { tracedCall } from "./traced.ts";
@@ -51,6 +51,8 @@ export interface CallParts {
   readonly leaving: AbortSignal;
   /** A person wrote meanwhile, and wants to be heard before more is done. */
   readonly isSteered: () => boolean;
+  /** Nobody is told of it: the agent writes down what is to last (context/flush.ts). */
+  readonly isSilent: boolean;
   /** What is told to others of a result, in the same commit. */
   readonly told: (result: ResultMessage) => readonly Change[];
 }
@@ -206,9 +208,9 @@ async function writeResult(
   const message = await messageOf(parts, call, result);
   const writing = (of: ResultMessage, changes: readonly Change[]): Promise<void> =>
     held.commit({
-      entries: [{ type: "message", message: of }],
+      entries: [{ type: "message", message: of, ...(parts.isSilent ? { silent: true } : {}) }],
       charge,
-      others: [...changes, ...parts.told(of)],
+      others: [...changes, ...(parts.isSilent ? [] : parts.told(of))],
     });
   const changes = result.changes ?? [];
   try {
@@ -295,11 +297,10 @@ function boundedBlocks(content: readonly unknown[]): Block[] {
   let room = TOOL_OUTPUT_BYTES_MAX;
   return content.map((block): Block => {
     if (!isBlock(block)) throw new Error("a block of what it returned is neither a text nor a picture");
-    const { length } = jsonOf(block);
-    room -= length;
+    room -= jsonOf(block).length;
     if (room < 0) return textBlock("[left out: the result is longer than is kept]");
-    const { blob, ...whole } = block; // That it was spilled before is believed of what is short.
-    const kept = length > RESULT_BYTES_MAX || blob === undefined ? whole : block;
+    // What an entry names may be read by who reads the entry, and the blob may be another session's.
+    const { blob: _named, ...kept } = block;
     return kept.type === "text" ? { ...kept, text: kept.text.toWellFormed() } : kept;
   });
 }
@@ -311,10 +312,11 @@ function isBlock(block: unknown): block is Extract<Block, { type: "text" | "imag
   return type === "image" && typeof data === "string" && typeof mimeType === "string";
 }
 
-/** Throws what JSON cannot say. What it says nothing of, such as a function, is left out. */
+/** Throws what JSON cannot say. What it says nothing of, such as a function, is left out; so is the name of a blob. */
 function boundedDetails(details: unknown): { readonly details?: unknown } {
   const json = jsonOf(details) as string | undefined;
   if (json === undefined) return {};
+  if (isSpilled(details)) return boundedDetails({ spilled: details.spilled });
   return { details: json.length <= TOOL_OUTPUT_BYTES_MAX ? details : "left out: longer than is kept" };
 }
 

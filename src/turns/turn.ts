@@ -157,7 +157,7 @@ export class Turn {
         const left = this.#left;
         this.#left = null;
         this.#now.calling = left.calls.map(({ name }) => name);
-        await settleLeft(await this.#callParts(left.seq), left, this.#parts.store);
+        await settleLeft(await this.#callParts(left.seq, await this.#isFlush()), left, this.#parts.store);
         this.#now.calling = [];
       }
       while (!(await this.#step()));
@@ -245,7 +245,8 @@ export class Turn {
     const voices = this.#standing.voices();
     this.#now.speaking = { voice: voices[0], words: [], trouble: null };
     const request = await this.#standing.request(await this.#tidying.roomBytes());
-    const step = { ...this.#question(), voices, request };
+    const silent = (await this.#isFlush()) ? ({ isSilent: true } as const) : {};
+    const step = { ...this.#question(), voices, request, ...silent };
     const asked = await askModel(this.#parts, step, this.#now.speaking);
     this.#now.speaking = null;
     return asked;
@@ -272,20 +273,19 @@ export class Turn {
     const charge = { ...tokens, cost: cost?.total ?? 0, steps: 1, modelMs };
     this.#steps += 1;
     const calls = content.filter((block) => block.type === "toolCall");
-    if (calls.length === 0 && (await this.#isFlush())) return await this.#flushed(entries, charge);
+    const isSilent = await this.#isFlush();
+    if (calls.length === 0 && isSilent) return await this.#flushed(entries, charge);
     if (calls.length === 0) {
       await this.#end({ outcome: "done", reason: null, entries, charge, words: wordsOf(content) });
       return true;
     }
-    const told = this.askers.replies.meanwhile(
-      `step-${this.#steps}`,
-      stepTold(this.#inForce().verbose, content),
-    );
+    const steps = stepTold(isSilent ? "off" : this.#inForce().verbose, content);
+    const told = this.askers.replies.meanwhile(`step-${this.#steps}`, steps);
     await this.#held.commit({ entries, charge, others: told, state: this.#running() });
     const { lastSeq } = this.#held.row.transcript;
     this.#settle();
     this.#now.calling = calls.map(({ name }) => name);
-    await runCalls(await this.#callParts(lastSeq), lastSeq, calls);
+    await runCalls(await this.#callParts(lastSeq, isSilent), lastSeq, calls);
     this.#now.calling = [];
     return false;
   }
@@ -295,9 +295,9 @@ export class Turn {
     return spoken(this.#held, voice, { usage: NO_TOKENS_TOLD, timestamp, ...said }, this.#putBlob);
   }
 
-  #callParts(seq: number): Promise<CallParts> {
+  #callParts(seq: number, isSilent: boolean): Promise<CallParts> {
     const { now: stop, leaving } = this.#stops;
-    const turning = { standing: this.#standing, askers: this.askers, seq, stop, leaving };
+    const turning = { standing: this.#standing, askers: this.askers, seq, stop, leaving, isSilent };
     return callPartsOf(this.#parts, this.#place, turning);
   }
 

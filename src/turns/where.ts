@@ -1,9 +1,12 @@
 // Where a turn stands, read from its entries: nothing else is needed to go on with it after a crash, a pause or a restart.
 
-import { detailsOf } from "../context/compaction.ts";
+import { detailsOf, isRoute } from "../context/compaction.ts";
+import { callsIn } from "../context/cut.ts";
 import type { Frame } from "../context/meter.ts";
 import type { Class, Route } from "../mail/letter.ts";
+import { CLASSES } from "../mail/urgency.ts";
 import type { Block, Body, Entry } from "../transcript/entry.ts";
+import { addTokens, NO_TOKENS, tokensOf, type TokenUsage } from "../transcript/fold.ts";
 
 export type ToolCall = Extract<Block, { type: "toolCall" }>;
 
@@ -18,6 +21,8 @@ export interface TurnEnded {
   readonly outcome: TurnOutcome;
   readonly reason: string | null;
   readonly steps: number;
+  /** True: nobody had written into it. It began for a wish, and nobody misses an answer. Absent: somebody had. */
+  readonly tidied?: true;
   /** What stood around the conversation in its requests; null: it asked no model. Absent: an older version wrote it. */
   readonly frame?: Frame | null;
 }
@@ -42,6 +47,8 @@ export interface OpenTurn {
   readonly letters: readonly string[]; // ids of those it has taken
   readonly routes: readonly Route[]; // where the answer goes
   readonly unsettled: Unsettled | null; // null: every call of the last step has a result
+  readonly startedAtMs: number | null; // null: nobody knows
+  readonly spent: TokenUsage; //        by its answers and its summaries
 }
 
 /** Calls that have no result, and the entry they stand in. */
@@ -59,8 +66,9 @@ export function openTurn(entries: readonly Entry[]): OpenTurn | null {
   if (start === null) return null;
   const since = entries.slice(at + 1);
   const tried = since.slice(since.findLastIndex((entry) => triedIn(entry) === null) + 1).map(triedIn);
-  const letters = since.flatMap((entry) => (entry.type === "message" && entry.mailId ? [entry.mailId] : []));
-  const routes = since.flatMap((entry) => (entry.type === "message" && entry.replyTo ? [entry.replyTo] : []));
+  const said = since.filter((entry) => entry.type === "message");
+  const letters = said.flatMap(({ mailId }) => (typeof mailId === "string" && mailId !== "" ? [mailId] : []));
+  const routes = said.flatMap(({ replyTo }) => (isRoute(replyTo) ? [replyTo] : []));
   return {
     turn: start.turn,
     class: since.some(isPersons) ? "interactive" : start.class, // A person may have steered it.
@@ -70,16 +78,37 @@ export function openTurn(entries: readonly Entry[]): OpenTurn | null {
     letters: [...start.letters, ...letters],
     routes: [...start.routes, ...routes],
     unsettled: unsettledIn(since),
+    startedAtMs: start.startedAtMs,
+    spent: spentIn(since, start.spent),
   };
 }
 
-/** How the turn stood at an entry that says so; null: none was open there. */
-function begunAt(
-  entry: Entry | undefined,
-): Pick<OpenTurn, "turn" | "class" | "steps" | "letters" | "routes"> | null {
-  if (entry?.type === "compaction") return detailsOf(entry)?.turn ?? null;
+/** What these say was paid, on top of what was before. */
+export function spentIn(entries: readonly Body[], before: TokenUsage): TokenUsage {
+  return entries.map(tokensOf).reduce(addTokens, before);
+}
+
+type Begun = Omit<OpenTurn, "resumes" | "diedAlone" | "unsettled">;
+
+/** How the turn stood at an entry that says so; null: none was open there. A file may hold anything in place of that. */
+function begunAt(entry: Entry | undefined): Begun | null {
+  if (entry?.type === "compaction") {
+    const turn = detailsOf(entry)?.turn ?? null;
+    return turn && { ...turn, spent: spentIn([entry], turn.spent) };
+  }
   if (entry?.type !== "custom" || !isNote(entry, "turn-started")) return null;
-  return { ...(entry.data as TurnStarted), steps: 0, letters: [], routes: [] };
+  const { turn, class: urgency } = (entry.data ?? {}) as Partial<TurnStarted>;
+  if (typeof turn !== "string") return null;
+  const startedAtMs = Date.parse(entry.timestamp);
+  return {
+    turn,
+    class: CLASSES.find((each) => each === urgency) ?? "background",
+    steps: 0,
+    letters: [],
+    routes: [],
+    startedAtMs: Number.isNaN(startedAtMs) ? null : startedAtMs,
+    spent: NO_TOKENS,
+  };
 }
 
 function isPersons(entry: Entry): boolean {
@@ -100,7 +129,7 @@ export interface TurnResumed {
 /** Null: it is something else, or was written after a pause. A gateway that stopped in order left a note before it. */
 function triedIn(entry: Entry): "alone" | "with others" | "not alone" | null {
   if (entry.type !== "custom" || !isNote(entry, "turn-resumed")) return null;
-  const { why, alone } = entry.data as Partial<TurnResumed>;
+  const { why, alone } = (entry.data ?? {}) as Partial<TurnResumed>;
   if (why === "not alone") return why;
   if (why !== "restarted") return null;
   return alone === true ? "alone" : "with others";
@@ -113,7 +142,7 @@ function isAnswer(entry: Entry): boolean {
 function unsettledIn(entries: readonly Entry[]): Unsettled | null {
   const at = entries.findLastIndex(isAnswer);
   const answer = entries[at];
-  if (answer?.type !== "message" || answer.message.role !== "assistant") return null;
+  if (answer === undefined) return null;
   const settled = new Set(
     entries
       .slice(at + 1)
@@ -121,7 +150,6 @@ function unsettledIn(entries: readonly Entry[]): Unsettled | null {
         entry.type === "message" && entry.message.role === "toolResult" ? [entry.message.toolCallId] : [],
       ),
   );
-  const calls = answer.message.content.filter((block) => block.type === "toolCall");
-  const left = calls.filter(({ id }) => !settled.has(id));
+  const left = callsIn(answer).filter(({ id }) => !settled.has(id));
   return left.length === 0 ? null : { seq: answer.seq, calls: left };
 }

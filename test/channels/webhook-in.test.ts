@@ -11,7 +11,7 @@ import {
   WEBHOOK_SUSPECT_BYTES_MAX,
   WEBHOOK_UNSIGNED_BYTES_MAX,
   WEBHOOK_WINDOW_MS,
-} from "../../src/limits.ts";
+} from "../../src/gateway/limits.ts";
 import { afterwards } from "../fixtures/home.ts";
 import { SECRET, Stage, until } from "./stage.ts";
 

@@ -1,64 +1,13 @@
 // The live commands against a real daemon: chat, log -f, trace, top. What is looked at is what people would see.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CLI, Daemon } from "../gateway/daemon.ts";
-import { afterwards } from "../fixtures/home.ts";
+import { NO_TERMINAL as skip, pidFile, Running, terminal } from "./stage.ts";
 
 const MAIN = "agent:main:main";
-
-/** Some 20 s: what has not come by then does not come. */
-const LOOKS_MAX = 1_000;
-
-/** One command while it runs. */
-class Running {
-  readonly process: ChildProcess;
-  out = "";
-  err = "";
-  #isClosed = false; // it has ended, and all that it said is here
-
-  constructor(test: TestContext, command: readonly string[], env: NodeJS.ProcessEnv) {
-    const [program = "", ...words] = command;
-    this.process = spawn(program, words, { env, stdio: ["pipe", "pipe", "pipe"] });
-    this.process.stdout?.setEncoding("utf8").on("data", (text: string) => (this.out += text));
-    this.process.stderr?.setEncoding("utf8").on("data", (text: string) => (this.err += text));
-    this.process.on("close", () => (this.#isClosed = true));
-    afterwards(test, async () => {
-      if (this.process.exitCode === null && this.process.signalCode === null) {
-        this.process.kill("SIGKILL");
-        await once(this.process, "close");
-      }
-    });
-  }
-
-  type(text: string): void {
-    this.process.stdin?.write(text);
-  }
-
-  async seen(pattern: RegExp): Promise<void> {
-    for (let looks = 0; !pattern.test(this.out); looks += 1) {
-      if (looks > LOOKS_MAX)
-        throw new Error(`${pattern} does not come: ${JSON.stringify(this.out.slice(-3_000))}${this.err}`);
-      if (this.process.exitCode !== null)
-        throw new Error(`it ended (${this.process.exitCode}) without ${pattern}: ${this.out}${this.err}`);
-      await sleep(20);
-    }
-  }
-
-  async ended(): Promise<number | null> {
-    for (let looks = 0; !this.#isClosed; looks += 1) {
-      if (looks > LOOKS_MAX)
-        throw new Error(`it does not end: ${JSON.stringify(this.out.slice(-3_000))}${this.err}`);
-      await sleep(20);
-    }
-    return this.process.exitCode;
-  }
-}
 
 /** What stands on a terminal that was told this: as much of one as the chat uses. It has as many lines as are written. */
 function shownBy(out: string): string {
@@ -162,22 +111,6 @@ async function running(daemon: Daemon, sessionKey = MAIN): Promise<void> {
 }
 
 describe("chat at a terminal", { timeout: 240_000 }, () => {
-  // A terminal of its own, as `script` of util-linux makes one.
-  const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
-  const skip = hasTerminal ? false : "there is no `script` of util-linux to make a terminal with";
-
-  function terminal(t: TestContext, daemon: Daemon, ...words: readonly string[]): Running {
-    const command = [process.execPath, CLI, ...words].map((word) => `'${word}'`).join(" ");
-    const env = { ...daemon.env, TERM: "xterm" };
-    const noted = `echo $$ > '${pidFile(daemon)}'; exec ${command}`;
-    return new Running(t, ["script", "-qfec", noted, "/dev/null"], env);
-  }
-
-  /** Where the command at the terminal, which is no child of ours, writes down its process. */
-  function pidFile(daemon: Daemon): string {
-    return join(daemon.home, "terminal.pid");
-  }
-
   test("Ctrl-C stops the turn, and leaves when nothing runs", { skip }, async (t) => {
     const daemon = await Daemon.start(t);
     const chat = terminal(t, daemon, "chat");
@@ -260,7 +193,7 @@ describe("chat at a terminal", { timeout: 240_000 }, () => {
     assert.equal(await chat.ended(), 0);
     while ((await daemon.call("status", { sessionKey: MAIN })).lastTurn?.outcome !== "done") await sleep(20);
     const again = terminal(t, daemon, "chat");
-    await again.seen(/\dJkept\s/);
+    await again.seen(/\nkept\s/);
     await daemon.kill();
     again.type("!say lost\r\x04");
     assert.equal(await again.ended(), 75);
@@ -358,10 +291,10 @@ describe("log", { timeout: 60_000 }, () => {
     const daemon = await Daemon.start(t);
     await daemon.call("ask", { sessionKey: MAIN, message: "!call list\n!then\n!say seen" });
     const log = await told(t, daemon, ["log", "main"]);
-    assert.match(log.out, /^\d\d:\d\d:\d\d {2}you {8}!call list$/m);
-    assert.match(log.out, /^\d\d:\d\d:\d\d {10}→ {2}list$/m);
-    assert.match(log.out, /^\d\d:\d\d:\d\d {10}✓ {2}list · /m);
-    assert.match(log.out, /^\d\d:\d\d:\d\d {2}agent {6}seen$/m);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {2}#2 {6}you {8}!call list$/m);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {2}#\d {14}→ {2}list$/m);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {2}#\d {14}✓ {2}list · /m);
+    assert.match(log.out, /^\d\d:\d\d:\d\d {2}#\d {6}agent {6}seen$/m);
     const last = await told(t, daemon, ["log", "main", "-n", "1"]);
     assert.match(last.out, /agent {6}seen\n$/);
     assert.doesNotMatch(last.out, /list/);

@@ -49,6 +49,30 @@ test("notes are written, listed, read, found, replaced and deleted from a shell 
   assert.equal((await run("write", "../x.md", "x")).exit, 64);
   assert.equal((await run("write", path, "x", "--append", "--delete")).exit, 64);
   assert.equal((await run("frobnicate")).exit, 64);
+  const replacing = ["write", path, "--replace", "--if-version"];
+  const whole = JSON.parse((await run("read", path, "--json")).out) as Output<"readMemory">;
+  const empty = await piped("", ...replacing, whole.version);
+  assert.deepEqual([empty.exit, /standard input is empty/.test(empty.err)], [64, true]);
+  const deleting = await run("write", path, "all", "of", "it", "--delete", "--if-version", whole.version);
+  assert.deepEqual([deleting.exit, /--delete takes no words/.test(deleting.err)], [64, true]);
+  assert.equal(readFileSync(file, "utf8"), "all new");
+  const wide = `${"wide \u0001".repeat(30_000)}\nend\n`;
+  assert.equal((await piped(wide, "write", "memory/wide.md", "--id", "1")).exit, 0);
+  assert.equal((await run("write", "memory/wide.md", "more")).exit, 0);
+  assert.equal(
+    (await piped(wide, "write", "memory/wide.md", "--id", "1")).out,
+    "memory/wide.md was so already\n",
+  );
+  assert.ok(
+    (await run("read", "memory/wide.md")).out === `${wide}more\n`,
+    "a line longer than a page is whole",
+  );
+  const emptied = JSON.parse((await run("read", "memory/wide.md", "--json")).out) as Output<"readMemory">;
+  assert.equal(
+    (await piped("", "write", "memory/wide.md", "-", "--replace", "--if-version", emptied.version)).exit,
+    0,
+  );
+  assert.equal(readFileSync(join(daemon.home, "agents/main/workspace/memory/wide.md"), "utf8"), "");
   assert.equal((await run("read", "memory/none.md")).exit, 66);
 
   const at = "/v1/agents/main/memory";

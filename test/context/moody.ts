@@ -10,12 +10,13 @@ import { readConfig } from "../../src/config/load.ts";
 import { bytesOf } from "../../src/context/weight.ts";
 import type { Memory } from "../../src/memory/memory.ts";
 import { Catalog } from "../../src/models/catalog.ts";
-import type { Answer, Model, Request } from "../../src/models/model.ts";
+import type { Answer, Request } from "../../src/models/model.ts";
 import { sectionsSaid } from "../../src/models/rehearsal-summary.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
 import type { Block, Entry } from "../../src/transcript/entry.ts";
 import { begin, wire } from "../../src/wire.ts";
 import { tool } from "../fixtures/step.ts";
+import { isSummary, Windowed } from "../fixtures/windowed.ts";
 
 /** More than any turn takes: past it something goes round in circles. */
 const WAKINGS_MAX = 20_000;
@@ -43,14 +44,7 @@ function failed(why: Extract<Answer, { kind: "failed" }>["why"]): Answer {
   return { kind: "failed", why, message: `it failed: ${why}`, retryAfterMs: null, throttled: false };
 }
 
-export class Moody implements Model {
-  readonly id = "moody/one";
-  readonly provider = "moody";
-  readonly name = "one";
-  readonly api = "moody";
-  readonly windowTokens: number;
-  readonly requests: Request[] = [];
-  readonly summaries: Request[] = [];
+export class Moody extends Windowed {
   /** Of requests to go on: how many it refused for their size. */
   refusals = 0;
   readonly #mood: Mood;
@@ -58,10 +52,10 @@ export class Moody implements Model {
   readonly #dice: SimulatedWorld;
 
   constructor(mood: Mood, world: SimulatedWorld) {
+    super("moody", mood.windowTokens);
     this.#mood = mood;
     this.#world = world;
     this.#dice = new SimulatedWorld(mood.seed);
-    this.windowTokens = mood.windowTokens;
   }
 
   /** Below `most`, small numbers more often than large ones. */
@@ -78,13 +72,13 @@ export class Moody implements Model {
 
   async ask(request: Request): Promise<Answer> {
     request.signal.throwIfAborted();
-    const isSummary = request.tools.length === 0 && request.system.includes("## Goal");
-    (isSummary ? this.summaries : this.requests).push(request);
+    const isToSum = isSummary(request);
+    (isToSum ? this.summaries : this.requests).push(request);
     const input = this.tokensOf(request);
     const isTooLarge = input > this.windowTokens * this.#mood.takes;
-    if (isTooLarge && !isSummary) this.refusals += 1;
+    if (isTooLarge && !isToSum) this.refusals += 1;
     if (isTooLarge) return failed("overflow");
-    const said = isSummary ? await this.#sum(request) : this.#goOn();
+    const said = isToSum ? await this.#sum(request) : this.#goOn();
     return said.kind === "failed" ? said : { ...said, usage: { ...said.usage, input } };
   }
 
@@ -138,10 +132,10 @@ export class Moody implements Model {
 
 /** Notes are files, and there are none here. */
 const NO_MEMORY: Memory = {
-  list: async () => ({ notes: [], more: false }),
+  list: async () => ({ notes: [], more: false, unread: 0 }),
   read: () => Promise.reject(new Fault("not_found", "there is no note")),
   write: () => Promise.reject(new Fault("disk_full", "there is no room for notes")),
-  search: async () => ({ hits: [], skipped: 0 }),
+  search: async () => ({ hits: [], skipped: 0, more: false }),
   close: async () => {},
 };
 

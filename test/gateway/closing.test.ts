@@ -13,7 +13,7 @@ import { readConfig } from "../../src/config/load.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { Metrics } from "../../src/gateway/metrics.ts";
 import { Tokens } from "../../src/gateway/tokens.ts";
-import { CUT_OFF_GRACE_MS } from "../../src/limits.ts";
+import { CUT_OFF_GRACE_MS } from "../../src/gateway/limits.ts";
 import { openWired } from "../../src/main.ts";
 import { afterwards, scratch } from "../fixtures/home.ts";
 import { Daemon } from "./daemon.ts";

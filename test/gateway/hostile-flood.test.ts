@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CONNECTIONS_MAX } from "../../src/limits.ts";
+import { CONNECTIONS_MAX } from "../../src/gateway/limits.ts";
 import { afterwards } from "../fixtures/home.ts";
 import type { Daemon } from "./daemon.ts";
 import { attacked, Line, unharmed } from "./hostile.ts";

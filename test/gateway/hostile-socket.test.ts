@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SOCKET_CALLS_MAX, SUBSCRIPTIONS_MAX } from "../../src/limits.ts";
+import { SOCKET_CALLS_MAX, SUBSCRIPTIONS_MAX } from "../../src/gateway/limits.ts";
 import type { Daemon } from "./daemon.ts";
 import { attacked, headOf, Line, Raw, unharmed, type Said } from "./hostile.ts";
 

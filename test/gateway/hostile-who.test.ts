@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { test, type TestContext } from "node:test";
-import { REFUSED_PER_SECOND } from "../../src/limits.ts";
+import { REFUSED_PER_SECOND } from "../../src/gateway/limits.ts";
 import { Daemon } from "./daemon.ts";
 import { assertRefusal, attacked, FRIEND, Line, unharmed } from "./hostile.ts";
 

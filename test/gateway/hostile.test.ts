@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { BODY_BYTES_MAX } from "../../src/limits.ts";
+import { BODY_BYTES_MAX } from "../../src/gateway/limits.ts";
 import type { Daemon } from "./daemon.ts";
 import { assertRefusal, attacked, flood, headOf, Raw, raw, unharmed, type Refusal } from "./hostile.ts";
 

@@ -13,7 +13,7 @@ import { Fault } from "../../src/base/fault.ts";
 import { RealWorld } from "../../src/base/world.ts";
 import { isWithin, type Call } from "../../src/calls/call.ts";
 import { calls } from "../../src/calls/table.ts";
-import { MCP_PROGRESS_MS } from "../../src/limits.ts";
+import { MCP_PROGRESS_MS } from "../../src/gateway/limits.ts";
 import { afterwards, scratch } from "../fixtures/home.ts";
 import { Gate } from "../sessions/stage.ts";
 import { connected, ERAS, joined, pipeProgram, piping, served, textOf, TOKENS } from "./mcp-rig.ts";
@@ -36,7 +36,7 @@ const READING: ReadonlySet<string> = new Set([
   ...["wait", "status", "list", "history", "entries", "trace", "search", "children", "outbox", "overview"],
   ...["models", "tokens", "context", "result", "memory", "readMemory", "searchMemory"],
 ]);
-const DESTRUCTIVE: ReadonlySet<string> = new Set(["kill", "remove", "revokeToken"]);
+const DESTRUCTIVE: ReadonlySet<string> = new Set(["kill", "remove", "revokeToken", "writeMemory"]);
 
 describe("the MCP door", () => {
   for (const era of ERAS) {

@@ -106,21 +106,21 @@ describe("limits that a later task brings", () => {
 
   test("only narrow those of the same name, if an agent above brings them; others stay", async (t) => {
     const stage = await Stage.open(t);
-    await family(stage, spawn("!say 1", { ...more, limits: { tokens: 9_000, stepsPerTurn: 9 } }));
+    await family(stage, spawn("!say 1", { ...more, limits: { tokens: 90_000, stepsPerTurn: 9 } }));
     await family(stage, spawn("!say 2", { ...more, limits: { stepsPerTurn: 5 } }));
-    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 9_000, stepsPerTurn: 5 });
-    await family(stage, spawn("!say 3", { ...more, limits: { tokens: 10_000, stepsPerTurn: 50 } }));
-    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 9_000, stepsPerTurn: 5 });
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 90_000, stepsPerTurn: 5 });
+    await family(stage, spawn("!say 3", { ...more, limits: { tokens: 100_000, stepsPerTurn: 50 } }));
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 90_000, stepsPerTurn: 5 });
     assert.deepEqual(await stage.outcomes(named("poor")), ["done", "done", "done"]);
   });
 
   test("replace those of the same name, if a person brings them; others stay", async (t) => {
     const stage = await Stage.open(t);
-    await family(stage, spawn("!say 1", { ...more, limits: { tokens: 9_000, stepsPerTurn: 9 } }));
+    await family(stage, spawn("!say 1", { ...more, limits: { tokens: 90_000, stepsPerTurn: 9 } }));
     await stage.sessions.spawn("!say 2", { ...more, limits: { stepsPerTurn: 50 } });
-    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 9_000, stepsPerTurn: 50 });
-    await stage.sessions.spawn("!say 3", { ...more, limits: { tokens: 10_000 } });
-    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 10_000, stepsPerTurn: 50 });
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 90_000, stepsPerTurn: 50 });
+    await stage.sessions.spawn("!say 3", { ...more, limits: { tokens: 100_000 } });
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 100_000, stepsPerTurn: 50 });
     await stage.rest(named("poor"));
   });
 
@@ -129,7 +129,7 @@ describe("limits that a later task brings", () => {
     const wide = spawn("!say 2", { ...more, limits: { tokens: 1_000_000, stepsPerTurn: 8 } });
     const narrow = spawn("!say 2", { ...more, limits: { tokens: 1 } });
     const both = [wide, THEN, narrow];
-    const child = spawn([spawn(both, { name: "leaf" }), YIELD], { ...more, limits: { tokens: 9_000 } });
+    const child = spawn([spawn(both, { name: "leaf" }), YIELD], { ...more, limits: { tokens: 90_000 } });
     await family(stage, child);
     await family(stage, spawn(both, { name: "brother" }));
     await stage.rest(named("poor"));
@@ -137,7 +137,7 @@ describe("limits that a later task brings", () => {
       const refused = `sessions_spawn failed: limits: ${named("poor")} did not come of you; it goes on as it is, leave them out (forbidden)`;
       assert.deepEqual(await spawnsOf(stage, named(name)), [refused, refused], name);
     }
-    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 9_000, stepsPerTurn: null });
+    assert.deepEqual(await limitsOf(stage), { ...usual, tokens: 90_000, stepsPerTurn: null });
     await family(stage, spawn([spawn("!say 2", more), YIELD], { name: "sister" }));
     assert.deepEqual(await stage.outcomes(named("poor")), ["done", "done"], "without them it goes on");
   });

@@ -8,25 +8,23 @@ import { detailsOf } from "../../src/context/compaction.ts";
 import { SECTIONS } from "../../src/context/sections.ts";
 import { MODEL_TRIES_MAX, SUMMARY_TRIES_MAX } from "../../src/limits.ts";
 import { MAIN } from "./family.ts";
-import { Gate, notesIn, tool } from "./stage.ts";
+import { Gate, notesIn } from "./stage.ts";
 import {
   calling,
   compactions,
   failing,
   full,
   LAST,
+  look,
   prose,
   saying,
+  SMALL,
   summing,
   textIn,
   wordy,
-  written,
   Writer,
-  type Agent,
+  written,
 } from "./writer.ts";
-
-const SMALL: Agent = { context: { sizeTokens: 4_000 } };
-const look = tool("look", () => Promise.resolve("seen"));
 
 describe("a summariser that", () => {
   const large = SECTIONS.map((section) => `${section}\n- ${prose(9_000)}`).join("\n\n");

@@ -8,23 +8,20 @@ import { detailsOf } from "../../src/context/compaction.ts";
 import { OVERFLOWS_MAX, SUMMARY_TRIES_MAX } from "../../src/limits.ts";
 import { rebuild } from "../../src/upkeep/rebuild.ts";
 import { MAIN } from "./family.ts";
-import { tool } from "./stage.ts";
 import {
   compactions,
   failing,
   full,
   LAST,
+  look,
   prose,
   saying,
+  SMALL,
   summing,
   wordy,
-  written,
   Writer,
-  type Agent,
+  written,
 } from "./writer.ts";
-
-const SMALL: Agent = { context: { sizeTokens: 4_000 } };
-const look = tool("look", () => Promise.resolve("seen"));
 
 describe("a request that is refused for its size", () => {
   for (const bytesPerToken of [3.7, 2])

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Output } from "../../src/index.ts";
-import { BLOCK_BYTES_MAX, HISTORY_BYTES_MAX } from "../../src/limits.ts";
+import { BLOCK_BYTES_MAX } from "../../src/limits.ts";
+import { HISTORY_BYTES_MAX } from "../../src/calls/limits.ts";
 import { MAIN } from "./family.ts";
 import { fault, Glass, saying, Stage } from "./stage.ts";
 

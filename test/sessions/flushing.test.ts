@@ -21,8 +21,8 @@ async function flushing(t: TestContext, more: { readonly context?: object; reado
     delivered.push(outgoing);
     return Promise.resolve();
   };
-  const gate = new Gate();
-  const allowed = more.tools ?? ["memory_write", "gate", "look", "sessions_spawn"];
+  const gate = new Gate("memory_gate");
+  const allowed = more.tools ?? ["memory_write", "memory_gate", "look", "sessions_spawn"];
   const look = tool("look", () => Promise.resolve("seen"));
   const stage = await Stage.open(t, minded(allowed, { sizeTokens: 8_000, flush: true, ...more.context }), {
     models: [mind],
@@ -148,7 +148,7 @@ describe("a flush", () => {
 
   test("that a person stops ends the turn, and the next message is answered as ever", async (t) => {
     const { stage, mind, gate } = await flushing(t);
-    mind.flushed = () => calling(["gate"]);
+    mind.flushed = () => calling(["memory_gate"]);
     const asked = talk(stage).catch((error: unknown) => error);
     await gate.reached();
     await stage.sessions.abort(MAIN);
@@ -175,7 +175,7 @@ describe("a flush", () => {
   test("that was asked for with a summary and is stopped does not come again, nor does the summary", async (t) => {
     const { stage, mind, gate } = await flushing(t);
     for (const at of [1, 2, 3]) await stage.sessions.ask(MAIN, `Message ${at}. ${prose(1_500)}`);
-    mind.flushed = () => calling(["gate"]);
+    mind.flushed = () => calling(["memory_gate"]);
     const wished = stage.sessions.call("compact", { sessionKey: MAIN });
     await gate.reached();
     await stage.sessions.abort(MAIN);

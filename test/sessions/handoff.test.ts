@@ -1,10 +1,10 @@
 // A session hands its work over: a file in the workspace, and a fresh session that begins with it.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
-import { RealWorld, type Output } from "../../src/index.ts";
+import { RealWorld, type Answer, type Output } from "../../src/index.ts";
 import { rebuild } from "../../src/upkeep/rebuild.ts";
 import { childOf, MAIN } from "./family.ts";
 import { calling, compactionsIn, Mind, minded, prose, shownOf } from "./mind.ts";
@@ -48,15 +48,15 @@ describe("a handoff", () => {
     mind.answers = () => saying("I go on.");
     const done = await handoff(stage);
     assert.deepEqual([done.outcome, done.sessionKey, done.from], ["done", NEXT, MAIN]);
-    const text = readFileSync(join(workspaceOf(stage), done.file), "utf8");
+    const text = readFileSync(join(workspaceOf(stage), done.file ?? ""), "utf8");
     assert.match(text, /^# Handoff of agent:main:main, \d{4}-/);
     for (const words of ["## Goal", "build/out.tar", "Always answer in rhyme."])
       assert.ok(text.includes(words));
     await stage.until(async () => (await stage.outcomes(NEXT)).length === 1);
     const [first = "", ...others] = await stage.letters(NEXT);
-    assert.deepEqual(others, []);
-    assert.ok(first.includes(text) && first.includes(done.file), "it begins with the file");
-    assert.equal(mind.requests.at(-1)?.messages.length, 1);
+    assert.deepEqual(others, ["Read it, and say in a sentence or two what comes next."]);
+    assert.ok(first.includes(text) && first.includes(done.file ?? "nothing"), "it begins with the file");
+    assert.equal(mind.requests.at(-1)?.messages.length, 2);
     const { settings, parent } = await stage.sessions.status(NEXT);
     assert.deepEqual([settings.thinking, settings.nice, settings.label, parent], ["low", 4, null, null]);
     assert.deepEqual((await stage.entries(MAIN)).slice(0, said.length), said);
@@ -72,15 +72,21 @@ describe("a handoff", () => {
     assert.match(sessionKey ?? "", /^agent:main:thread:handoff-[\da-f]{8}$/);
     assert.ok(shownOf(mind.summaries.at(-1)).includes("the parcel"));
     await stage.until(async () => (await stage.outcomes(sessionKey ?? "")).length === 1);
-    assert.match((await stage.letters(sessionKey ?? ""))[0] ?? "", /\nSend the parcel\.$/);
+    const said = (await stage.entries(sessionKey ?? "")).flatMap((entry) =>
+      entry.type === "message" && entry.provenance ? [entry.provenance] : [],
+    );
+    assert.deepEqual(said, [
+      { kind: "inter_session", source: MAIN, tool: "handoff" },
+      { kind: "external_user", channel: null, peer: null },
+    ]);
+    assert.equal((await stage.letters(sessionKey ?? "")).at(-1), "Send the parcel.");
   });
 
   test("is paid for by the session that hands over, and a rebuild says so too", async (t) => {
     const { stage, mind } = await talked(t);
-    mind.sums = () => ({
-      ...saying(""),
-      ...{ usage: { input: 7, output: 1_000, cacheRead: 0, cacheWrite: 0 } },
-    });
+    const { sums } = mind;
+    const usage = { input: 7, output: 1_000, cacheRead: 0, cacheWrite: 0 };
+    mind.sums = async (request, times) => ({ ...(await sums(request, times)), usage }) as Answer;
     const { tokens: before } = await stage.sessions.status(MAIN);
     await handoff(stage);
     const { tokens } = await stage.sessions.status(MAIN);
@@ -114,7 +120,7 @@ describe("a handoff", () => {
     const { stage, mind } = await talked(t, [gate]);
     mind.answers = ({ messages }) => {
       const last = shownOf({ messages: messages.slice(-1) } as never);
-      if (last.includes("# Handoff of")) return saying("I go on.");
+      if (last.includes("what comes next")) return saying("I go on.");
       if (last.includes("Give it.")) return calling(["sessions_spawn", { task: "Work." }]);
       if (last.includes("Work.") && messages.length === 1) return calling(["gate"]);
       return saying("Yes.");
@@ -123,14 +129,15 @@ describe("a handoff", () => {
     const child = await childOf(stage, MAIN);
     await gate.reached();
     const { file } = await handoff(stage);
-    assert.ok(readFileSync(join(workspaceOf(stage), file), "utf8").includes(child));
+    const state = readFileSync(join(workspaceOf(stage), file ?? ""), "utf8");
+    assert.ok(state.includes(`They report to ${MAIN}.\n- ${child}`));
     gate.open();
     await stage.until(async () =>
       (await stage.letters(MAIN)).some((text) => text.includes(`Report of ${child}`)),
     );
     await stage.rest(NEXT);
     assert.equal((await stage.sessions.children(NEXT)).children.length, 0);
-    assert.equal((await stage.letters(NEXT)).length, 1);
+    assert.equal((await stage.letters(NEXT)).length, 2);
   });
 });
 
@@ -141,30 +148,41 @@ describe("it is refused", () => {
     await stage.sessions.ask("agent:main:thread:taken", "I am here.");
     await assert.rejects(handoff(stage, { name: "taken" }), fault("exists", /choose another name/));
     const before = mind.summaries.length;
-    mind.sums = async () => {
+    const { sums } = mind;
+    mind.sums = async (request, times) => {
       await gate.pass();
-      return saying("");
+      return await sums(request, times);
     };
     const handing = handoff(stage);
     await gate.reached();
     await stage.sessions.ask(NEXT, "I was faster.");
     gate.open();
-    const { outcome, reason, sessionKey } = await handing;
-    assert.deepEqual([outcome, sessionKey], ["failed", null]);
+    const { outcome, reason, file } = await handing;
+    assert.deepEqual([outcome, file], ["failed", null]);
     assert.match(reason ?? "", /agent:main:thread:next/);
     assert.deepEqual(await stage.letters(NEXT), ["I was faster."]);
     await stage.reopen();
     await stage.rest(MAIN);
-    assert.equal(mind.summaries.length, before + 2, "it is not tried again");
+    assert.equal(mind.summaries.length, before + 1, "it is not tried again");
     assert.equal((await stage.sessions.ask(MAIN, "And you?")).outcome, "done");
+  });
+
+  test("when no summary can be had: nothing is written, and it says why", async (t) => {
+    const { stage, mind } = await talked(t);
+    mind.sums = () => saying("");
+    const { outcome, reason, file } = await handoff(stage);
+    assert.deepEqual([outcome, file], ["failed", null]);
+    assert.match(reason ?? "", /no summary could be made: it is empty/);
+    assert.ok(!existsSync(join(workspaceOf(stage), "handoff")));
+    assert.deepEqual(await keysOf(stage), [MAIN]);
   });
 
   test("when the file cannot be written: it says why, the wish is gone, and the session goes on", async (t) => {
     const { stage, mind } = await talked(t);
     mkdirSync(workspaceOf(stage), { recursive: true });
     writeFileSync(join(workspaceOf(stage), "handoff"), "a file, and no folder");
-    const { outcome, reason, sessionKey } = await handoff(stage);
-    assert.deepEqual([outcome, sessionKey], ["failed", null]);
+    const { outcome, reason, file } = await handoff(stage);
+    assert.deepEqual([outcome, file], ["failed", null]);
     assert.match(reason ?? "", /handoff/);
     const { length } = mind.summaries;
     await stage.reopen();
@@ -187,8 +205,8 @@ describe("it is refused", () => {
     const handing = handoff(stage);
     await gate.reached();
     await stage.sessions.abort(MAIN);
-    const { outcome, sessionKey } = await handing;
-    assert.deepEqual([outcome, sessionKey], ["aborted", null]);
+    const { outcome, file } = await handing;
+    assert.deepEqual([outcome, file], ["aborted", null]);
     gate.open();
     await stage.reopen();
     await stage.rest(MAIN);

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { Fault, LocalStore, openLog, parseKey, RealWorld, type Store } from "../../src/index.ts";
-import { LETTERS_COUNTED_MAX, MAILBOX_LETTERS_MAX, TOOLS_PARALLEL_MAX } from "../../src/limits.ts";
+import { MAILBOX_LETTERS_MAX, TOOLS_PARALLEL_MAX } from "../../src/limits.ts";
+import { LETTERS_COUNTED_MAX } from "../../src/calls/limits.ts";
 import { scratch } from "../fixtures/home.ts";
 import { fault, Gate, Stage, tool } from "./stage.ts";
 

@@ -2,24 +2,18 @@
 // counts as providers do.
 
 import { unlessAborted } from "../../src/base/waiting.ts";
-import type { Answer, ConfigInput, Entry, Model, Request } from "../../src/index.ts";
+import type { Answer, ConfigInput, Entry, Request } from "../../src/index.ts";
 import { sectionsSaid } from "../../src/models/rehearsal-summary.ts";
 import { textOf } from "../../src/transcript/entry.ts";
+import { isSummary, Windowed } from "../fixtures/windowed.ts";
 import { saying } from "./stage.ts";
 
 type Answering = (request: Request, times: number) => Promise<Answer> | Answer;
 
 const CHARS_PER_TOKEN = 4;
 
-export class Mind implements Model {
-  readonly id = "mind/one";
-  readonly provider = "mind";
-  readonly name = "one";
-  readonly api = "mind";
-  readonly windowTokens: number;
-  /** To go on with the conversation, to sum it up, and to write down what is to last. */
-  readonly requests: Request[] = [];
-  readonly summaries: Request[] = [];
+export class Mind extends Windowed {
+  /** To write down what is to last. */
   readonly flushes: Request[] = [];
   /** What it says to each. May be changed at any time. */
   answers: Answering = () => saying("Noted.");
@@ -27,7 +21,7 @@ export class Mind implements Model {
   flushed: Answering = () => saying("NO_REPLY");
 
   constructor(windowTokens = 24_000) {
-    this.windowTokens = windowTokens;
+    super("mind", windowTokens);
   }
 
   async ask(request: Request): Promise<Answer> {
@@ -47,7 +41,7 @@ export class Mind implements Model {
   }
 
   #kindOf(request: Request): readonly [Request[], Answering] {
-    if (request.tools.length === 0 && request.system.includes("## Goal")) return [this.summaries, this.sums];
+    if (isSummary(request)) return [this.summaries, this.sums];
     if (isFlush(request)) return [this.flushes, this.flushed];
     return [this.requests, this.answers];
   }

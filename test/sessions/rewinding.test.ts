@@ -144,7 +144,14 @@ describe("the next answer", () => {
         mind.requests.at(-1)?.messages.map((message) => message.role),
         ["user", "user"],
       );
-      await assert.rejects(rewind(stage, first(role)), fault("not_found", /that no rewind left behind/));
+      const last = entries.findLast((entry) => entry.type === "message")?.seq ?? 0;
+      assert.equal((await rewind(stage, last)).to, last, "a branch that was left can be gone back to");
+      await answered(stage, "And now?");
+      assert.deepEqual(
+        mind.requests.at(-1)?.messages.map((message) => message.role),
+        ["user", "assistant", "toolResult", "toolResult", "assistant", "user"],
+      );
+      await rebuilt(stage);
     });
 });
 
@@ -173,7 +180,20 @@ describe("before a compaction", () => {
     assert.deepEqual([contextSeq, jumpSeq > compaction.seq], [1, true]);
     const { compaction: last } = await stage.sessions.call("context", { sessionKey: MAIN });
     assert.equal(last, null, "nothing of that path was summarised");
-    await assert.rejects(rewind(stage, compaction.seq), fault("not_found", /left behind/));
+    await rewind(stage, compaction.seq); // It is on the branch that was left.
+    await answered(stage, "And now?");
+    assert.ok(mind.shown.includes("Summary of the conversation so far"));
+    const there = await rebuilt(stage);
+    assert.ok(there.contextSeq > 1 && there.contextSeq <= compaction.seq);
+  });
+
+  test("a fork does not go back to before what it was forked with", async (t) => {
+    const { stage } = await talked(t);
+    for (let at = 0; compactionsIn(await stage.entries(MAIN)).length < 1; at += 1)
+      await answered(stage, `Message ${at}. ${prose(1_500)}`);
+    const { sessionKey } = await stage.sessions.fork(MAIN, { name: "forked" });
+    const back = stage.sessions.call("rewind", { sessionKey, seq: 1 });
+    await assert.rejects(back, fault("not_found", /in the session that it came from/));
   });
 
   test("and between two of them it is that of the older one", async (t) => {
@@ -201,7 +221,7 @@ describe("it is refused", () => {
     mind.answers = (_request, times) => (times === 1 ? calling(["gate"]) : saying("Through."));
     const asked = answered(stage, "Go.");
     await gate.reached();
-    await assert.rejects(rewind(stage, 1), fault("busy", /in a turn; `abort` stops it/));
+    await assert.rejects(rewind(stage, 1), fault("busy", /in a turn/));
     gate.open();
     assert.equal(await asked, "Through.");
   });

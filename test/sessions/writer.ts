@@ -6,7 +6,8 @@ import type { TestContext } from "node:test";
 import type { Answer, Block, ConfigInput, Entry, Message, Model, Request, Tool } from "../../src/index.ts";
 import { SECTIONS } from "../../src/context/sections.ts";
 import { afterwards } from "../fixtures/home.ts";
-import { Stage } from "./stage.ts";
+import { isSummary } from "../fixtures/windowed.ts";
+import { Stage, tool } from "./stage.ts";
 
 type Reply = (request: Request, times: number) => Answer | Promise<Answer>;
 type Failed = Extract<Answer, { kind: "failed" }>;
@@ -94,7 +95,10 @@ export async function written(
   return stage;
 }
 
-/** A session with a size of 4,000 tokens whose next message, if it is the LAST, is too much. */
+export const SMALL: Agent = { context: { sizeTokens: 4_000 } };
+export const look = tool("look", () => Promise.resolve("seen"));
+
+/** A SMALL session whose next message, if it is the LAST, is too much. */
 export async function full(stage: Stage, key: string): Promise<void> {
   for (let n = 0; n < 6; n += 1)
     assert.equal((await stage.sessions.ask(key, `${n}. ${prose(2_000)}`)).outcome, "done");
@@ -149,10 +153,6 @@ export function wordy(steps: number, bytes = 2_000) {
 }
 
 // ── What is seen ────────────────────────────────────────────────────────────────────────────────────────────
-
-function isSummary({ system, tools }: Request): boolean {
-  return tools.length === 0 && SECTIONS.every((section) => system.includes(section));
-}
 
 type Compaction = Extract<Entry, { type: "compaction" }>;
 

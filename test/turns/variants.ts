@@ -15,12 +15,12 @@ export const VARIANTS = {
         "    const { lastSeq } = this.#held.row.transcript;\n" +
         "    this.#settle();\n" +
         "    this.#now.calling = calls.map(({ name }) => name);\n" +
-        "    await runCalls(await this.#callParts(lastSeq), lastSeq, calls);\n",
+        "    await runCalls(await this.#callParts(lastSeq, isSilent), lastSeq, calls);\n",
       to:
         "    const seq = this.#held.row.transcript.lastSeq + entries.length;\n" +
         "    const results = [];\n" +
         "    const later = { row: this.#held.row, commit: async (result) => void results.push(result) };\n" +
-        "    await runCalls({ ...(await this.#callParts(seq)), held: later }, seq, calls);\n" +
+        "    await runCalls({ ...(await this.#callParts(seq, isSilent)), held: later }, seq, calls);\n" +
         "    await this.#held.commit({ entries, charge, others: told, state: this.#running() });\n" +
         "    for (const result of results) await this.#held.commit(result);\n",
     },

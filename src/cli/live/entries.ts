@@ -4,6 +4,7 @@
 import { isReport, taskOf } from "../../mail/task.ts";
 import type { Provenance } from "../../routing/provenance.ts";
 import { textOf, type Block, type Entry } from "../../transcript/entry.ts";
+import { count, cut, many, oneLine } from "../output.ts";
 
 export interface ToolCalled {
   readonly id: string;
@@ -53,6 +54,7 @@ type Told =
   | { readonly what: "ended"; readonly outcome: string; readonly reason: string | null }
   | { readonly what: "note"; readonly text: string } //     something that people should know of
   | { readonly what: "setting"; readonly text: string } //  how it goes on from here
+  | { readonly what: "silent" } //                         said to nobody: it wrote to its memory
   | { readonly what: "nothing" }; //                        bookkeeping
 
 /** A task that was given: to whom. */
@@ -70,13 +72,13 @@ export function itemOf(entry: Entry): Item {
 function toldOf(entry: Entry): Told {
   switch (entry.type) {
     case "message":
-      return messageOf(entry);
+      return entry.silent === true ? { what: "silent" } : messageOf(entry);
     case "custom":
       return noteOf(entry.customType, recordOf(entry.data));
     case "custom_message":
       return entry.display ? { what: "note", text: textOf(entry) } : { what: "nothing" };
     case "compaction":
-      return { what: "note", text: `earlier conversation summarised: ${textOf(entry)}` };
+      return { what: "note", text: compactionWords(entry) };
     case "branch_summary":
       return { what: "note", text: `came back from another branch: ${textOf(entry)}` };
     case "model_change":
@@ -86,6 +88,22 @@ function toldOf(entry: Entry): Told {
     default:
       return { what: "nothing" };
   }
+}
+
+/** Of why there is no summary: a clause of a line. */
+const REASON_CELLS = 80;
+
+/** What it says is for the model; `result` shows all of it. */
+function compactionWords(entry: Extract<Entry, { type: "compaction" }>): string {
+  const { tokensAfter, truncated } = recordOf(entry.details);
+  const before = count(Number(entry.tokensBefore) || 0);
+  const size =
+    typeof tokensAfter === "number" ? `${before} → ${count(tokensAfter)} tokens` : `${before} tokens`;
+  const how =
+    typeof truncated === "string"
+      ? `cut off without a summary (${cut(oneLine(truncated), REASON_CELLS)})`
+      : "summarised";
+  return `earlier conversation ${how}, ${size}; rewind goes back to before it`;
 }
 
 function messageOf(entry: Extract<Entry, { type: "message" }>): Told {
@@ -140,8 +158,8 @@ function writerOf(from: Provenance | undefined): string {
 }
 
 function picturesIn(content: unknown): string {
-  const count = blocksOf(content).filter(({ type }) => type === "image").length;
-  return count === 0 ? "" : ` [${count} picture${count === 1 ? "" : "s"}]`;
+  const pictures = blocksOf(content).filter(({ type }) => type === "image").length;
+  return pictures === 0 ? "" : ` [${many(pictures, "picture")}]`;
 }
 
 function blocksOf(content: unknown): readonly Block[] {
@@ -213,11 +231,22 @@ function noteOf(type: string, data: Readonly<Record<string, unknown>>): Told {
       return { what: "ended", outcome: word("outcome") ?? "", reason: word("reason") };
     case "sessiond/failover":
       return { what: "note", text: `${word("spoke") ?? "another model"} answered in place of the usual one` };
+    case "sessiond/rewound":
+      // The branch that was left can be gone back to by its last number.
+      return { what: "note", text: `went back to ${numberIn(data, "to")}, from ${numberIn(data, "from")}` };
+    case "sessiond/handoff":
+      return { what: "note", text: `handed over to ${word("key") ?? "another"}, file ${word("path") ?? ""}` };
+    case "sessiond/pruned":
+      return { what: "note", text: `${many(Number(data["results"]) || 0, "tool result")} left the prompt` };
     case "sessiond/damage":
       return { what: "note", text: "damage was found here; `sessiond fsck` says more" };
     default:
       return { what: "nothing" };
   }
+}
+
+function numberIn(data: Readonly<Record<string, unknown>>, name: string): string {
+  return `#${Number(data[name]) || "?"}`;
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import type { Entry } from "../../transcript/entry.ts";
+import type { Body, Entry } from "../../transcript/entry.ts";
 import { widthOf } from "../output.ts";
 import type { Row } from "../ps.ts";
 import { burningFirst, topFrame, type Picture } from "./frame.ts";
@@ -238,6 +238,7 @@ describe("a waterfall", () => {
 });
 
 describe("a transcript", () => {
+  const NO_PINS: ReadonlySet<string> = new Set();
   const said = (seq: number, text: string): Entry => ({
     type: "message",
     id: `e-${seq}`,
@@ -247,17 +248,63 @@ describe("a transcript", () => {
     message: { role: "user", content: text, timestamp: 0 },
   });
 
-  test("says the day once, who spoke, and indents what follows in a message", () => {
-    const transcript = new Transcript({ colour: false, width: 80 });
+  test("says the day once, the number of an entry, who spoke, and indents what follows in a message", () => {
+    const transcript = new Transcript({ colour: false, width: 80, pins: NO_PINS });
     const [day, first, second] = transcript.lines(said(1, "one\ntwo"));
     assert.match(day ?? "", /^── 202[56]-\d\d-\d\d ──$/);
-    assert.match(first ?? "", /^\d\d:\d\d:\d\d {2}you {8}one$/);
-    assert.equal(second, `${" ".repeat(21)}two`);
+    assert.match(first ?? "", /^\d\d:\d\d:\d\d {2}#1 {6}you {8}one$/);
+    assert.equal(second, `${" ".repeat(29)}two`);
     assert.equal(transcript.lines(said(2, "three")).length, 1);
   });
 
+  test("what stays in every context is marked", () => {
+    const transcript = new Transcript({ colour: false, width: 80, pins: new Set(["e-1"]) });
+    assert.match(transcript.lines(said(1, "one")).at(-1) ?? "", /#1 {6}you {8}\(pinned\) one$/);
+    assert.doesNotMatch(transcript.lines(said(2, "two")).at(-1) ?? "", /pinned/);
+  });
+
+  test("a compaction, a rewind, a handoff and what left the prompt have a line each", () => {
+    const transcript = new Transcript({ colour: false, width: 200, pins: NO_PINS });
+    const line = (seq: number, body: Body): string =>
+      transcript.lines({ ...body, id: `e-${seq}`, parentId: null, seq, timestamp: AT }).at(-1) ?? "";
+    const compaction = (details: object): Body => ({
+      type: "compaction",
+      summary: "# Goal\n\nmuch",
+      firstKeptEntryId: "e-1",
+      tokensBefore: 2_200,
+      details,
+    });
+    const note = (what: string, data: object): Body => ({
+      type: "custom",
+      customType: `sessiond/${what}`,
+      data,
+    });
+    assert.match(
+      line(107, compaction({ tokensAfter: 310, truncated: null })),
+      /#107 .*· {2}earlier conversation summarised, 2\.2k → 310 tokens; rewind goes back to before it$/,
+    );
+    assert.match(
+      line(108, compaction({ tokensAfter: 310, truncated: "nobody\nanswered" })),
+      /cut off without a summary \(nobody answered\), 2\.2k → 310 tokens/,
+    );
+    assert.match(line(109, note("rewound", { to: 12, from: 108 })), /· {2}went back to #12, from #108$/);
+    const handed = note("handoff", { key: "agent:main:thread:x", path: "handoff/1.md" });
+    assert.match(line(110, handed), /· {2}handed over to agent:main:thread:x, file handoff\/1\.md$/);
+    assert.match(line(111, note("pruned", { results: 61 })), /· {2}61 tool results left the prompt$/);
+  });
+
+  test("what was said to nobody is one line, however many entries it has", () => {
+    const transcript = new Transcript({ colour: false, width: 80, pins: NO_PINS });
+    transcript.lines(said(1, "before"));
+    const silent = (seq: number): Entry => ({ ...said(seq, "hush"), silent: true }) as Entry;
+    assert.match(transcript.lines(silent(2)).join("\n"), /^.*· {2}wrote to memory before a summary$/);
+    assert.deepEqual(transcript.lines(silent(3)), []);
+    assert.equal(transcript.lines(said(4, "after")).length, 1);
+    assert.equal(transcript.lines(silent(5)).length, 1);
+  });
+
   test("what cannot be read is said in its place", () => {
-    const transcript = new Transcript({ colour: false, width: 80 });
+    const transcript = new Transcript({ colour: false, width: 80, pins: NO_PINS });
     const [line] = transcript.lines({ type: "gap", reason: "not_json", offset: 5, bytes: 12 });
     assert.match(line ?? "", /✗ {2}damage: 12 bytes cannot be read \(not_json\)/);
   });
@@ -265,7 +312,7 @@ describe("a transcript", () => {
   test("nothing that was written controls the terminal", () => {
     fc.assert(
       fc.property(nasty, (text) => {
-        const lines = new Transcript({ colour: false, width: 40 }).lines(said(1, text));
+        const lines = new Transcript({ colour: false, width: 40, pins: NO_PINS }).lines(said(1, text));
         for (const line of lines) assert.doesNotMatch(line.replaceAll("\t", ""), CONTROLS);
       }),
     );

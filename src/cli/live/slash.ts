@@ -5,8 +5,8 @@ import type { World } from "../../base/world.ts";
 import type { Output } from "../../calls/door.ts";
 import { THINKING } from "../../models/model.ts";
 import type { Client } from "../client.ts";
-import { compactedWords, contextLines, entryIn, handedWords } from "../context.ts";
-import { ago, count, duration, many, money, oneLine, percent } from "../output.ts";
+import { compactedWords, contextLines, entryIn, handedWords, rewoundWords } from "../context.ts";
+import { ago, count, cut, duration, many, money, oneLine, percent } from "../output.ts";
 
 /** What they work on. */
 export interface Spoken {
@@ -73,15 +73,16 @@ const SLASHES: Readonly<Record<string, Slash>> = {
     about: "writes down where things stand, and begins a fresh session with it",
     run: async ({ client, sessionKey }, rest) => {
       const done = await client.call("handoff", { sessionKey, ...(rest === "" ? {} : { message: rest }) });
-      return [handedWords(done)];
+      const isDone = done.outcome === "done" && done.sessionKey !== null;
+      return [handedWords(done), ...(isDone ? [`sessiond chat ${done.sessionKey}`] : [])];
     },
   },
   rewind: {
-    takes: "<entry>",
-    about: "goes back: the conversation continues from that entry",
+    takes: "[entry]",
+    about: "goes back: the conversation continues from that entry; without one, where to",
     run: async ({ client, sessionKey }, rest) => {
-      const { to } = await client.call("rewind", { sessionKey, ...entryIn(rest) });
-      return [`continues from entry ${to}`];
+      if (rest === "") return placeLines(await client.call("history", { sessionKey, limit: PLACES }));
+      return [rewoundWords(await client.call("rewind", { sessionKey, ...entryIn(rest) }))];
     },
   },
   stop: {
@@ -168,8 +169,9 @@ function helpLines(): readonly string[] {
     ["Ctrl-D", "leaves"],
     ["Ctrl-J, \\ Enter", "a new line in the message"],
   ] as const;
+  const width = Math.max(...rows.map(([what]) => what.length));
   return [
-    ...rows.map(([what, about]) => `${what.padEnd(22)} ${about}`),
+    ...rows.map(([what, about]) => `${what.padEnd(width)} ${about}`),
     "What you write while it works is read before its next step.",
   ];
 }
@@ -188,6 +190,16 @@ function statusLines(status: Output<"status">, nowMs: number): readonly string[]
     `age      ${duration(nowMs - Date.parse(status.bornAt))} · last ${ago(nowMs - Date.parse(status.updatedAt))} · nice ${settings.nice}`,
   ];
 }
+
+/** Entries that somebody may want to go back to. */
+const PLACES = 12;
+
+function placeLines({ entries }: Output<"history">): readonly string[] {
+  const lines = entries.map(({ seq, kind, text }) => `#${seq} ${kind}: ${cut(oneLine(text), PLACE_CELLS)}`);
+  return [...lines, "/rewind <number>: that entry is the last that stays"];
+}
+
+const PLACE_CELLS = 60;
 
 function modelLines({ models, aliases }: Output<"models">): readonly string[] {
   const named = Object.entries(aliases).map(([alias, id]) => `${alias} = ${id}`);

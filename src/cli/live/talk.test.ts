@@ -91,6 +91,29 @@ describe("entries", () => {
     assert.match(line ?? "", /damage: 2 entries cannot be read/);
   });
 
+  test("along the active path a number that is left out is no damage, and what comes next is", () => {
+    const talk = new Talk(9);
+    const past = [entry(2, wrote("first")), entry(9, wrote("second"))].flatMap((event) =>
+      event.type === "entry" ? [event.entry] : [],
+    );
+    const gap = { type: "gap", reason: "not_json", offset: 0, bytes: 3 } as const;
+    assert.deepEqual(
+      talk.past([...past, gap]).map(({ text }) => text),
+      ["> first", "> second", "  (damage: something here cannot be read; see `sessiond fsck`)"],
+    );
+    assert.deepEqual(texts(talk, entry(9, wrote("second"))), []);
+    assert.match(texts(talk, entry(12, wrote("third")))[0] ?? "", /damage: 2 entries/);
+  });
+
+  test("what was said to nobody is not shown, and a rewind says where to", () => {
+    const silent = { ...answered("hush", ["c", "memory", {}]), silent: true } as Body;
+    const talk = listening();
+    assert.deepEqual(texts(talk, entry(2, silent), entry(3, note("rewound", { to: 1, from: 2 }))), [
+      "  (#3 went back to #1, from #2)",
+    ]);
+    assert.deepEqual(below(talk), ["  *"]);
+  });
+
   test("a message that was sent from here is not shown again; others are, with who wrote them (K4)", () => {
     const talk = new Talk(0);
     talk.mine("id-1");

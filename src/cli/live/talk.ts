@@ -14,7 +14,8 @@
 //   K4. Words of others are told apart from those of whoever sits here, by who wrote them.
 
 import type { Event } from "../../events/bus.ts";
-import { duration, oneLine } from "../output.ts";
+import type { Entry, Gap } from "../../transcript/entry.ts";
+import { duration, many, oneLine } from "../output.ts";
 import { itemOf, type Item, type ToolCalled } from "./entries.ts";
 import { Family, type ChildRow } from "./family.ts";
 
@@ -92,6 +93,17 @@ export class Talk {
     if (speech !== null) speech.text = speech.text.slice(0, speech.shown);
   }
 
+  /** What was said before, along the active path: there a number that is left out is one that somebody went back from. */
+  past(entries: readonly (Entry | Gap)[]): readonly Line[] {
+    const lines = entries.flatMap((entry) => {
+      if (entry.type === "gap") return [damage("something here")];
+      this.#seq = Math.max(this.#seq, entry.seq);
+      return this.#item(itemOf(entry));
+    });
+    this.#joinedAt = this.#seq;
+    return lines;
+  }
+
   hear(event: Event): readonly Line[] {
     switch (event.type) {
       case "delta":
@@ -107,16 +119,8 @@ export class Talk {
   #entry({ seq, entry }: Extract<Event, { type: "entry" }>): readonly Line[] {
     const lost = seq - this.#seq - 1;
     this.#seq = seq;
-    const damage: readonly Line[] =
-      lost === 0
-        ? []
-        : [
-            {
-              tone: "bad",
-              text: `  (damage: ${lost} ${lost === 1 ? "entry" : "entries"} cannot be read; see \`sessiond fsck\`)`,
-            },
-          ];
-    return [...damage, ...this.#item(itemOf(entry))];
+    const missing = lost === 0 ? [] : [damage(many(lost, "entry", "entries"))];
+    return [...missing, ...this.#item(itemOf(entry))];
   }
 
   #item(item: Item): readonly Line[] {
@@ -135,7 +139,10 @@ export class Talk {
       case "ended":
         return this.#ended(item);
       case "note":
-        return [{ tone: "dim", text: `  (${oneLine(item.text)})` }];
+        return [{ tone: "dim", text: `  (#${item.seq} ${oneLine(item.text)})` }];
+      case "silent":
+        this.#speech = null;
+        return [];
       case "resumed":
       case "setting":
       case "nothing":
@@ -241,6 +248,10 @@ export class Talk {
     if (lines.length === 0 && this.now.isBusy) lines.push({ tone: "busy", text: `  ${spinner}` });
     return lines;
   }
+}
+
+function damage(what: string): Line {
+  return { tone: "bad", text: `  (damage: ${what} cannot be read; see \`sessiond fsck\`)` };
 }
 
 function answerLines(text: string): readonly Line[] {

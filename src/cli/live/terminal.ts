@@ -6,6 +6,7 @@ import { Fault } from "../../base/fault.ts";
 import { unlessLate } from "../../base/waiting.ts";
 import type { World } from "../../base/world.ts";
 import type { Event } from "../../events/bus.ts";
+import type { Entry, Gap } from "../../transcript/entry.ts";
 import { passes, type Client, type Reconnected } from "../client.ts";
 import { exitBy } from "../command.ts";
 import { duration, oneLine, type Screen } from "../output.ts";
@@ -23,9 +24,9 @@ export interface Chatting {
   readonly sessionKey: string;
   /** The first line, for a terminal so wide. */
   readonly header: (width: number) => string;
-  /** After which entry it begins; null: the session does not exist before somebody writes to it. */
-  readonly from: number | null;
-  /** The last entry that there is. */
+  /** What is shown of before; null: the session does not exist before somebody writes to it. */
+  readonly past: readonly (Entry | Gap)[] | null;
+  /** The last entry that there was. */
   readonly end: number;
   readonly keyOf: (text: string) => Promise<string>;
 }
@@ -67,12 +68,12 @@ export class ChatTerminal {
       (text) => void process.stdout.write(text),
       () => process.stdout.columns || 80,
     );
-    this.#talk = new Talk(chatting.from ?? 0, chatting.end);
+    this.#talk = new Talk(chatting.end);
   }
 
   /** Resolves, with the exit code, when whoever sits there has left and what was typed is sent, or cannot be. */
   async run(): Promise<number> {
-    const { from, header } = this.#chatting;
+    const { past, header } = this.#chatting;
     const { stdin, stdout } = process;
     let exit = 0;
     const leave = (): void => this.#over.abort();
@@ -90,9 +91,10 @@ export class ChatTerminal {
     for (const name of SIGNALS) process.on(name, told);
     stdout.write(PASTE_ON);
     try {
-      this.#show([{ tone: "dim", text: header(stdout.columns || 80) }]);
+      this.#show([{ tone: "dim", text: header(stdout.columns || 80) }, ...this.#talk.past(past ?? [])]);
       stdin.resume();
-      const work = [this.#turning(), this.#looking(), ...(from === null ? [] : [this.#follow(from)])];
+      const following = past === null ? [] : [this.#follow(this.#talk.now.seq)];
+      const work = [this.#turning(), this.#looking(), ...following];
       for (const each of work) each.catch((error: unknown) => this.#broke(error));
       await ended(this.#over.signal);
     } finally {

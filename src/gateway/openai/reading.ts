@@ -143,6 +143,7 @@ export class Reading {
       cached: this.#tokens.cached + cacheRead,
       output: this.#tokens.output + output,
     };
+    if (entry.silent === true) return "";
     this.#isCut = stopReason === "length";
     this.#isSpilled = content.some((block) => block.type === "text" && block.blob !== undefined);
     const before = this.complete("");
