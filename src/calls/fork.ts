@@ -112,7 +112,9 @@ export async function seqOf(system: System, { key, transcript }: Session, id: st
 
 function nothingToCopy({ key, transcript }: Session, through: number | null): Fault {
   if (transcript.lastSeq === 0)
-    return new Fault("not_found", `nothing was said in ${key} yet; a message to a new key opens a session`);
+    return new Fault("not_found", `nothing was said in ${key} yet`, {
+      todo: "write to it first; a message to a new key opens a session",
+    });
   const where = through === null ? "" : ` up to entry ${through}`;
   const bounds = `${FORK_ENTRIES_MAX} entries and ${FORK_BYTES_MAX} bytes`;
   return new Fault(

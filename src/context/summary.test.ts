@@ -117,15 +117,18 @@ test("what is no summary is not made to look like one", () => {
 
 test("prose without sections is kept as what was done, cut to what is allowed", () => {
   const prose = `# Summary\n${"We wrote the parser and tested it. ".repeat(8)}`;
-  const text = mended(prose, PLAIN, 3_000);
-  assert.deepEqual(problemsIn(text, PLAIN, 3_000), []);
+  const material = { ...PLAIN, pieces: [`User:\n| ${"x".repeat(20_000)}`] };
+  const text = mended(prose, material, 3_000);
+  assert.deepEqual(problemsIn(text, material, 3_000), []);
   assert.match(
     bodiesIn(text).get("## Done") ?? "",
     /^\| # Summary\n\| We wrote the parser and tested it\. We/,
   );
-  const long = mended("Many words. ".repeat(1_000), PLAIN, 1_000);
+  const words = "Many words. ".repeat(1_000);
+  const long = mended(words, material, 1_000);
   assert.ok(Buffer.byteLength(long) <= 1_000 && long.includes("Many words. Many words."));
-  assert.deepEqual(problemsIn(long, PLAIN, 1_000), []);
+  assert.deepEqual(problemsIn(long, material, 1_000), []);
+  assert.equal(mended(words, PLAIN, 1_000), words, "it is longer than what it was to sum up");
 });
 
 test("a summary with few sections keeps what it says in them", () => {

@@ -86,7 +86,7 @@ function linesOf({ standing, questions, identifiers }: Wanted): readonly Line[] 
  * text that is no summary (it says nothing, or so little that it may be a refusal) is not made to look like one: it stays as it is.
  */
 export function mended(text: string, material: Material, bytesMax: number): string {
-  const soft = saidIn(text);
+  const soft = saidIn(text, material);
   if (soft === null) return text;
   const wanted = wantedWithin(material.wanted, bytesMax / 2);
   const plain = filled({ firm: [], soft }, Infinity);
@@ -97,13 +97,14 @@ export function mended(text: string, material: Material, bytesMax: number): stri
 }
 
 /** Section by section; a text that has none, or says hardly anything in them, is what was done. Null: it is no summary. */
-function saidIn(text: string): Bodies | null {
+function saidIn(text: string, { before, pieces }: Material): Bodies | null {
   const bodies = bodiesIn(text);
   if (saysNothing(bodies)) return null;
   const chars = [...bodies.values()].reduce((sum, body) => sum + body.length, 0);
   if (bodies.size >= SECTIONS.length / 2 || chars >= PROSE_CHARS_MIN) return bodies;
   const prose = text.trim();
-  if (prose.length < PROSE_CHARS_MIN) return null;
+  const given = [before ?? "", ...pieces].reduce((sum, each) => sum + each.length, 0);
+  if (prose.length < PROSE_CHARS_MIN || prose.length > given) return null; // A model that runs on sums nothing up.
   return new Map([["## Done", harmless(prose.split(LINE_END)).join("\n")]]);
 }
 

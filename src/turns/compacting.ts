@@ -8,11 +8,11 @@ import type { CompactionDetails, Occasion } from "../context/compaction.ts";
 import { cutOf, type Cut } from "../context/cut.ts";
 import { insideFlushes, isFlushing, withoutFlushes } from "../context/flush.ts";
 import { materialOf, verbatimsOf, type Material, type Shown } from "../context/material.ts";
-import { bytesOf, type Reading } from "../context/meter.ts";
+import type { Reading } from "../context/meter.ts";
 import { prunePlan } from "../context/prune.ts";
 import type { Room } from "../context/room.ts";
 import { summaryText } from "../context/summary.ts";
-import { assemble } from "../context/assemble.ts";
+import { bytesShown } from "../context/tally.ts";
 import { COMPACTED_BYTES_MIN, SUMMARY_BYTES_MIN, SUMMARY_MS_MAX } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
 import type { Tail } from "../sessions/session.ts";
@@ -43,6 +43,7 @@ export interface Compacting {
   readonly occasion: Occasion;
   readonly focus: string | null;
   readonly order: Mail | null; // who asked for it; null: nobody did
+  readonly cut: WorthCut | null; // null: nobody has looked yet
   readonly measured: Measured;
   readonly voices: Voices; //     who writes the summary
   readonly question: Question;
@@ -58,7 +59,8 @@ export interface WorthCut extends Cut {
 export function worthCutting(measured: Measured, shown: Showing): WorthCut | null {
   const { reading, room } = measured;
   const entries = withoutFlushes(measured.entries); // An exchange that is not shown is no place to cut at.
-  const cut = cutOf(entries, room.keep / reading.tokensPerByte, insideFlushes(measured.entries));
+  const keepBytes = room.keep / reading.tokensPerByte;
+  const cut = cutOf(entries, keepBytes, insideFlushes(measured.entries), shown.shared);
   if (cut === null) return null;
   const kept = entries.slice(cut.at).filter(({ type }) => type !== "compaction"); // An older one goes too.
   const again = Buffer.byteLength(
@@ -69,7 +71,7 @@ export function worthCutting(measured: Measured, shown: Showing): WorthCut | nul
       pinnedBytesMax: pinnedBytes(measured),
     }),
   );
-  const savedBytes = shownBytes(entries, shown.shared) - shownBytes(kept, shown.shared) - again;
+  const savedBytes = bytesShown(entries, shown.shared) - bytesShown(kept, shown.shared) - again;
   return savedBytes < COMPACTED_BYTES_MIN ? null : { ...cut, savedBytes };
 }
 
@@ -104,7 +106,7 @@ export async function compact(parts: TurnParts, place: Place, compacting: Compac
   const { held } = place;
   const { measured, occasion, order } = compacting;
   const shared = isShared(held.key);
-  const cut = worthCutting(measured, shownOf(place));
+  const cut = compacting.cut ?? worthCutting(measured, shownOf(place));
   if (cut === null) return "nothing";
   const material = materialOf(withoutFlushes(measured.entries), cut, shownOf(place));
   const summary = await summaryOf(parts, place, { ...compacting, savedBytes: cut.savedBytes }, material);
@@ -147,7 +149,7 @@ export function compactionOf(
     ...shown.slice(cut.at),
     { ...body, id: itself, parentId: null, seq: lastSeq + 1, timestamp: "" },
   ];
-  const saved = (shownBytes(entries, shared) - shownBytes(after, shared)) * reading.tokensPerByte;
+  const saved = (bytesShown(entries, shared) - bytesShown(after, shared)) * reading.tokensPerByte;
   const details: CompactionDetails = {
     by: "sessiond",
     occasion,
@@ -205,9 +207,4 @@ export function shownOf({ held }: Pick<Place, "held">): Showing {
 /** A quarter of what a context may be: pins are for a few messages. */
 export function pinnedBytes({ reading, room }: Pick<Measured, "reading" | "room">): number {
   return Math.floor(room.compactAt / 4 / reading.tokensPerByte);
-}
-
-/** What a request shows of these entries. */
-export function shownBytes(entries: readonly Entry[], shared: boolean): number {
-  return assemble(entries, shared).reduce((sum, message) => sum + bytesOf(message), 0);
 }

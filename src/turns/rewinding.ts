@@ -10,7 +10,11 @@ import type { Answers } from "./answers.ts";
 import { tasksIn, tasksLeftNote } from "./tasks.ts";
 
 /** The entries of the path up to it, from where its context starts; also of a branch that was left. */
-async function pathTo(store: Pick<Store, "entries">, id: string, { to, contextSeq }: Rewind): Promise<Entry[]> {
+async function pathTo(
+  store: Pick<Store, "entries">,
+  id: string,
+  { to, contextSeq }: Rewind,
+): Promise<Entry[]> {
   const known = new Map<string, Entry>();
   for await (const entry of store.entries(id, { since: contextSeq })) {
     if (entry.type === "gap") continue;

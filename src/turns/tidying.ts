@@ -18,6 +18,7 @@ import { FITTED_BYTES_MIN } from "../context/fit.ts";
 import { flushNote, hasFlushed, isFlushing } from "../context/flush.ts";
 import { meter, type Reading } from "../context/meter.ts";
 import { roomOf } from "../context/room.ts";
+import { bytesShown } from "../context/tally.ts";
 import { OVERFLOWS_MAX, WINDOW_TOKENS_MIN } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
 import { wishedIn, wishOf } from "../mail/wish.ts";
@@ -27,12 +28,12 @@ import type { Question } from "./ask.ts";
 import {
   compact,
   dueIn,
-  shownBytes,
   shownOf,
   worthCutting,
   type Compacted,
   type Compacting,
   type Measured,
+  type WorthCut,
 } from "./compacting.ts";
 import { handOff } from "./handoff.ts";
 import type { Place, TurnParts } from "./parts.ts";
@@ -48,7 +49,7 @@ const REFUSED_SHARE = 0.7;
 /** The tool without which nothing can be written down. */
 const MEMORY_TOOL = "memory_write";
 
-type Given = Pick<Compacting, "occasion"> & Partial<Pick<Compacting, "focus" | "order">>;
+type Given = Pick<Compacting, "occasion"> & Partial<Pick<Compacting, "focus" | "order" | "cut">>;
 
 export class Tidying {
   readonly #parts: TurnParts;
@@ -80,7 +81,7 @@ export class Tidying {
   async roomBytes(): Promise<number> {
     const { entries, reading, room } = await this.#measured();
     const left = (room.most - reading.tokens) / reading.tokensPerByte;
-    return Math.floor(shownBytes(entries, isShared(this.#place.held.key)) + left);
+    return Math.floor(bytesShown(entries, isShared(this.#place.held.key)) + left);
   }
 
   /** True: something is to be done before the step that was about to be. */
@@ -95,9 +96,9 @@ export class Tidying {
     }
     const { step } = this.#question();
     if (due === null || "prune" in due || this.#compactedAt === step) return false;
-    if (await this.#flushes(measured)) return true;
+    if (await this.#flushes(measured, due.cut)) return true;
     this.#compactedAt = step;
-    return (await this.#compact(measured, { occasion: "size" })) !== "nothing"; // Who wrote meanwhile is heard first.
+    return (await this.#compact(measured, { occasion: "size", cut: due.cut })) !== "nothing"; // Who wrote meanwhile is heard first.
   }
 
   /** A model refused the request for its size. False: nothing more can be done about it. */
@@ -113,7 +114,7 @@ export class Tidying {
     );
     const measured = await this.#measured();
     const isSmaller = (await this.#compact(measured, { occasion: "overflow" })) !== "nothing";
-    const bytes = shownBytes(measured.entries, isShared(this.#place.held.key));
+    const bytes = bytesShown(measured.entries, isShared(this.#place.held.key));
     const isCut = bytes > Math.max(FITTED_BYTES_MIN, await this.roomBytes());
     return isSmaller || isCut; // Else it would be asked the same again.
   }
@@ -125,7 +126,11 @@ export class Tidying {
       const order = await this.blame();
       if (order === null || isFlushing(await held.entries())) return false;
       const measured = asked(await this.#measured());
-      if (wishOf(order) === "compact" && (await this.#flushes(measured))) return true; // Who stops that stops the wish.
+      if (
+        wishOf(order) === "compact" &&
+        (await this.#flushes(measured, worthCutting(measured, shownOf(this.#place))))
+      )
+        return true; // Who stops that stops the wish.
       const said = await this.#fulfilled(order, measured);
       mailbox.remove([order.id]);
       this.obeying = null;
@@ -174,14 +179,13 @@ export class Tidying {
   }
 
   /** Asks the agent to write down what is to last. False: it may not, cannot, or was asked since the last compaction. */
-  async #flushes(measured: Measured): Promise<boolean> {
+  async #flushes(measured: Measured, cut: WorthCut | null): Promise<boolean> {
     const { held, agent } = this.#place;
     const { parent, state } = held.row;
     // A turn that rests asks nobody.
     const may = agent.context.flush && parent === null && state.kind !== "waiting";
     if (!may || hasFlushed(measured.entries) || measured.reading.tokens > measured.room.most) return false;
-    if (worthCutting(measured, shownOf(this.#place)) === null) return false;
-    if (!(await this.#standing.tools).some(({ name }) => name === MEMORY_TOOL)) return false;
+    if (cut === null || !(await this.#standing.tools).some(({ name }) => name === MEMORY_TOOL)) return false;
     await held.commit({ entries: [flushNote()] });
     return true;
   }
@@ -203,7 +207,16 @@ export class Tidying {
   #compacting(measured: Measured, given: Given): Compacting {
     const voices = this.#summarisers();
     const question = this.#question();
-    return { focus: null, order: null, ...given, measured, voices, question, attempts: this.#attempts };
+    return {
+      focus: null,
+      order: null,
+      cut: null,
+      ...given,
+      measured,
+      voices,
+      question,
+      attempts: this.#attempts,
+    };
   }
 
   /** The model in force writes the summary too, unless the agent has another for it; then the first stands behind that one. */

@@ -169,11 +169,10 @@ describe("two ways", () => {
 
   test("a restart changes nothing", async (t) => {
     const stage = await talked(t, ["One.", "Two."]);
-    const [, pinned] = (await stage.entries(MAIN)).filter(({ type }) => type === "message");
-    const last = endOf(await stage.entries(MAIN), 2);
-    await stage.sessions.pin(MAIN, pinned?.id ?? "");
-    await stage.sessions.pin(MAIN, last.id);
-    const { sessionKey } = await stage.sessions.fork(MAIN, { seq: last.seq - 1, name: "later" });
+    const messages = (await stage.entries(MAIN)).filter(({ type }) => type === "message");
+    const [, pinned, asking, last] = messages;
+    for (const each of [pinned, last]) await stage.sessions.pin(MAIN, each?.id ?? "");
+    const { sessionKey } = await stage.sessions.fork(MAIN, { seq: asking?.seq ?? 0, name: "later" });
     const before = await stage.entries(sessionKey);
     const status = await stage.sessions.status(sessionKey);
     assert.deepEqual(status.settings.pins, [pinned?.id], "of the pins those that are there");

@@ -82,7 +82,11 @@ async function stageWith(
 
 async function answers(stage: Stage, key: SessionKey): Promise<void> {
   for (const message of ["one", "two"])
-    assert.deepEqual((await stage.sessions.ask(key, message)).outcome, "done", `${key} ${message}`);
+    assert.equal(
+      (await stage.sessions.ask(key, message, { timeoutMs: 30_000 })).outcome,
+      "done",
+      `${key} ${message}`,
+    );
   assert.equal((await stage.sessions.call("context", { sessionKey: key })).sessionKey, key);
   assert.ok((await compactions(stage, key)).length > 0, `${key} was compacted`);
 }

@@ -222,8 +222,7 @@ test("what every call gives is of the shape that the table says", async (t) => {
   const received = await sessions.call("receive", chat);
   const { sessionKey, id } = received;
   await sessions.wait(sessionKey, id);
-  const [entry, ...others] = await stage.entries(sessionKey);
-  const said = others.find(({ type }) => type === "message");
+  const said = (await stage.entries(sessionKey)).find(({ type }) => type === "message");
   const [refused] = (await sessions.outbox({ refused: true })).answers; // there is no pigeon
   await sessions.ask("agent:main:thread:gone", "!say hi");
   const inputs: { readonly [Name in PersonsCall]: Input<Name> } = {
@@ -242,7 +241,7 @@ test("what every call gives is of the shape that the table says", async (t) => {
     trace: { sessionKey },
     search: { text: "hi" },
     set: { sessionKey, label: "A" },
-    pin: { sessionKey, entry: entry?.id ?? "" },
+    pin: { sessionKey, entry: said?.id ?? "" },
     fork: { sessionKey },
     spawn: { task: "!slow 60000", name: "a child" },
     children: { sessionKey: MAIN },
