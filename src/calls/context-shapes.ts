@@ -41,6 +41,9 @@ export const context = z.strictObject({
     "What the next request would have: as the provider counted the last one, and an estimate of what came since.",
   ),
   window: tokens,
+  most: tokens.describe(
+    "Of a request: the rest of the window is for the answer. What is beyond it is shown cut.",
+  ),
   pruneAt: tokens.describe("Past it old tool results leave the prompt, when they are worth it."),
   compactAt: tokens.describe("Past it the older part is summarised."),
   parts: z

@@ -90,12 +90,13 @@ async function context(
   const policy = system.config.agents.get(agent as AgentId)?.context ?? NO_POLICY;
   const { tokens, parts } = meter(entries, frameIn(entries), model, isShared(key));
   const frame = parts.system + parts.tools;
-  const { window, compactAt, pruneAt } = roomOf(model.windowTokens, policy, frame);
+  const { window, most, compactAt, pruneAt } = roomOf(model.windowTokens, policy, frame);
   return just({
     sessionKey: key,
     model: model.id,
     tokens,
     window,
+    most,
     compactAt,
     pruneAt,
     parts,

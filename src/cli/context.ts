@@ -27,7 +27,7 @@ export const context: Command = {
 
 /** Also for the chat. */
 export function contextLines(about: Context, screen: Screen | null): readonly string[] {
-  const { tokens, window, compactAt, parts, pruned, compaction, pinned, pins, model } = about;
+  const { tokens, window, most, compactAt, parts, pruned, compaction, pinned, pins, model } = about;
   const faint = (text: string): string => (screen === null ? text : dim(screen, text));
   const shares: readonly (readonly [string, number])[] = [
     ["system prompt", parts.system],
@@ -42,6 +42,7 @@ export function contextLines(about: Context, screen: Screen | null): readonly st
       ([name, part]) => `  ${faint(name.padEnd(14))} ${count(part).padStart(7)}  ${bar(part, tokens)}`,
     ),
   ];
+  if (tokens > most) lines.push(`  the next request is cut to ${count(most)}, so that it fits`);
   if (pinned > 0) lines.push(`  ${many(pinned, "entry", "entries")} pinned`);
   for (const { entry, seq, text } of pins)
     lines.push(`    ${seq === null ? oneLine(entry) : `#${seq}`} ${faint(cut(oneLine(text), PIN_CELLS))}`);
@@ -50,7 +51,8 @@ export function contextLines(about: Context, screen: Screen | null): readonly st
       `  ${many(pruned.results, "tool result")} removed from the prompt (${whole(pruned.bytes)} bytes); sessiond result reads them`,
     );
   if (compaction !== null) {
-    const why = compaction.truncated === null ? "" : `; cut without a summary: ${compaction.truncated}`;
+    const why =
+      compaction.truncated === null ? "" : `; cut without a summary: ${cut(compaction.truncated, WHY_CELLS)}`;
     lines.push(
       `  compacted at entry ${compaction.seq} from ${count(compaction.tokensBefore)} tokens${oneLine(why)}`,
     );
@@ -60,6 +62,9 @@ export function contextLines(about: Context, screen: Screen | null): readonly st
 
 /** Of the words of a pinned entry: beside its number they fit a line. */
 const PIN_CELLS = 60;
+
+/** Of why there is no summary. */
+const WHY_CELLS = 100;
 
 const BAR_CELLS = 30;
 
@@ -105,7 +110,7 @@ export const compact: Command = {
 /** Also for the chat. */
 export function compactedWords({ outcome, reason, tokensBefore, tokensAfter }: Output<"compact">): string {
   if (tokensBefore !== null && tokensAfter !== null)
-    return `${count(tokensBefore)} tokens became ${count(tokensAfter)}`;
+    return `${count(tokensBefore)} tokens became ${count(tokensAfter)}${reason === null ? "" : `; ${reason}`}`;
   return outcome === "done" ? (reason ?? "nothing to do") : `not compacted${yet({ outcome, reason })}`;
 }
 

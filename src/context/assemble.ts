@@ -49,7 +49,7 @@ export function assemble(entries: readonly Entry[], shared: boolean): Message[] 
 const made = { shared: new WeakMap<Entry, Message | null>(), alone: new WeakMap<Entry, Message | null>() };
 
 /** What is shown of one entry while it is not pruned; null: nothing. */
-export function wholeOf(entry: Entry, shared: boolean): Message | null {
+function wholeOf(entry: Entry, shared: boolean): Message | null {
   const before = made[shared ? "shared" : "alone"];
   let message = before.get(entry);
   if (message === undefined) {

@@ -47,7 +47,9 @@ test("whatever is set, there is room, and its parts fit each other", () => {
         const room = roomOf(window, { sizeTokens, reserveTokens }, frame);
         assert.ok(room.compactAt >= 1 && room.compactAt <= room.window);
         assert.ok(room.most <= room.window && room.compactAt <= room.most);
-        assert.ok(room.pruneAt < room.compactAt && room.keep + room.batch < room.compactAt && room.fresh <= room.keep);
+        assert.ok(
+          room.pruneAt < room.compactAt && room.keep + room.batch < room.compactAt && room.fresh <= room.keep,
+        );
         for (const each of Object.values(room)) assert.ok(Number.isSafeInteger(each) && each >= 0);
       },
     ),

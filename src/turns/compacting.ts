@@ -11,7 +11,7 @@ import { materialOf, verbatimsOf, type Material, type Shown } from "../context/m
 import type { Reading } from "../context/meter.ts";
 import { prunePlan } from "../context/prune.ts";
 import type { Room } from "../context/room.ts";
-import { summaryText } from "../context/summary.ts";
+import { bounded, summaryText } from "../context/summary.ts";
 import { bytesShown } from "../context/tally.ts";
 import { COMPACTED_BYTES_MIN, SUMMARY_BYTES_MIN, SUMMARY_MS_MAX } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
@@ -155,7 +155,7 @@ export function compactionOf(
     occasion,
     sections,
     truncated,
-    pinned,
+    pinned: bounded(pinned, pinnedBytes(measured)),
     asked,
     turn: open && { ...open, unsettled: null, resumes: 0, diedAlone: false },
     awaits: restsOn(entries, copied).map(({ id }) => id),

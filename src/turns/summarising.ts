@@ -3,7 +3,7 @@
 
 import { sized, type Material } from "../context/material.ts";
 import { chunksOf, questionOf } from "../context/question.ts";
-import { mended, problemsIn, truncationOf } from "../context/summary.ts";
+import { cleaned, mended, problemsIn, truncationOf } from "../context/summary.ts";
 import { alarm } from "../base/waiting.ts";
 import { SUMMARY_TRIES_MAX } from "../limits.ts";
 import type { Answer, Request } from "../models/model.ts";
@@ -64,7 +64,7 @@ export async function summarised(
     const said = await inTime(parts, { ...asked, material, roomBytes, problems }, spent);
     if (typeof said === "string") {
       problems = problemsIn(said, material, bytesMax);
-      if (problems.length === 0) return { ...spent.told, sections: said, truncated: null };
+      if (problems.length === 0) return { ...spent.told, sections: cleaned(said), truncated: null };
       why = problems.join("; ");
       best = said;
     } else {
