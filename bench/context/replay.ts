@@ -131,8 +131,7 @@ class Living {
     const material = materialOf(shown, cut, SHOWING);
     const summariser = this.#summariser(material, measured);
     const sections = standIn(material, this.#told.tokensPerByte);
-    const usage: MessageUsage = { input: Math.round(summariser), output: 0, cacheRead: 0, cacheWrite: 0 };
-    const summary = { sections, truncated: null, usage };
+    const summary = { sections, truncated: null };
     const made: Made = { cut, material, summary, occasion: "size", order: null };
     const tail = { id: this.#told.name, lastSeq: this.#entries.at(-1)?.seq ?? 0, copied: 0 };
     const entry = compactionOf(measured, made, tail, false);

@@ -31,7 +31,6 @@ test("what a compaction of ours keeps is read as it was written, also from a fil
     },
     awaits: ["1"],
     tasks: [{ id: "1", key: KEY, givenAtMs: Number.NaN, isTold: true }],
-    usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, cost: { total: 5 } },
     order: "o",
   };
   const body = ourCompaction(0, known);
@@ -57,7 +56,6 @@ test("what is not of its kind is left out, and the rest stays", () => {
     awaits: ["1", 2, null],
     tasks: [null, 5, task, { ...task, key: {} }, { ...task, id: "2", givenAtMs: 1e300 }],
     tokensAfter: "many",
-    usage: { input: -1, output: "2", cacheRead: 3, cost: 4 },
     turn: { ...OPEN, letters: ["m", 1], routes: [null, { channel: "c" }], spent: 5, unsettled: { calls: 5 } },
   });
   assert.deepEqual(details, {
@@ -72,7 +70,6 @@ test("what is not of its kind is left out, and the rest stays", () => {
     tasks: [task],
     tokensAfter: 0,
     model: "",
-    usage: { input: 0, output: 0, cacheRead: 3, cacheWrite: 0, cost: { total: 0 } },
     order: null,
   });
 });

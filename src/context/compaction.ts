@@ -3,7 +3,7 @@
 
 import type { Route } from "../mail/letter.ts";
 import { CLASSES } from "../mail/urgency.ts";
-import type { Body, Entry, MessageUsage } from "../transcript/entry.ts";
+import type { Body, Entry } from "../transcript/entry.ts";
 import type { TokenUsage } from "../transcript/fold.ts";
 import type { Task } from "../turns/tasks.ts";
 import type { OpenTurn } from "../turns/where.ts";
@@ -38,8 +38,6 @@ export interface CompactionDetails {
   /** About, as the model in force would count them, `<provider>/<name>`. */
   readonly tokensAfter: number;
   readonly model: string;
-  /** What the summary cost. */
-  readonly usage: MessageUsage;
   /** The letter that asked for it; null: nobody did. */
   readonly order: string | null;
 }
@@ -79,7 +77,6 @@ function checked(entry: Compaction): CompactionDetails | null {
     tasks: listOf(details["tasks"], isTask).map((task) => ({ ...task, givenAtMs: task.givenAtMs ?? NaN })),
     tokensAfter: amount(tokensAfter),
     model: typeof model === "string" ? model : "",
-    usage: usageIn(details["usage"]),
     order: typeof order === "string" ? order : null,
   };
 }
@@ -104,12 +101,6 @@ function turnIn(value: unknown): OpenTurn | null {
     startedAtMs: isAmount(startedAtMs) ? startedAtMs : null,
     spent: tokensIn(spent),
   };
-}
-
-function usageIn(value: unknown): MessageUsage {
-  const { cost: _cost, ...tokens } = tokensIn(value);
-  const cost = isObject(value) ? value["cost"] : null;
-  return { ...tokens, cost: { total: amount(isObject(cost) ? cost["total"] : 0) } };
 }
 
 function tokensIn(value: unknown): TokenUsage {

@@ -18,6 +18,7 @@ import { detailsOf } from "../context/compaction.ts";
 import { PRUNED, type Pruned } from "../context/prune.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Draft, Message } from "../transcript/entry.ts";
+import { PAID, tokensOf } from "../transcript/fold.ts";
 import { CLASSES } from "../mail/urgency.ts";
 import type { Load } from "../scheduler/slots.ts";
 
@@ -159,6 +160,7 @@ export class Metrics {
     }
     if (entry.type === "custom" && entry.customType === PRUNED)
       this.#count.pruned.inc((entry.data as Pruned).results);
+    if (entry.type === "custom" && entry.customType === PAID) this.#paid(entry);
     if (entry.type === "compaction") this.#compacted(entry);
     if (entry.type !== "message") return;
     const { message } = entry;
@@ -167,13 +169,17 @@ export class Metrics {
     else if (message.role === "assistant") this.#spoken(message);
   }
 
-  /** What its summary cost is no answer of a model that a label could name: it is in the cost of the session. */
+  /** A summary is no answer to anybody: its tokens are counted apart. */
+  #paid(entry: Draft): void {
+    const { input, output, cacheRead, cacheWrite } = tokensOf(entry);
+    this.#count.summaryTokens.inc(input + output + cacheRead + cacheWrite);
+  }
+
   #compacted(entry: Draft): void {
     const details = detailsOf(entry);
     if (details === null) return;
-    const { occasion, truncated, usage } = details;
+    const { occasion, truncated } = details;
     this.#count.compactions.inc({ occasion, outcome: truncated === null ? "summary" : "truncation" });
-    this.#count.summaryTokens.inc(usage.input + usage.cacheRead + usage.cacheWrite + usage.output);
   }
 
   #spoken({ provider, model: name, usage }: Assistant): void {

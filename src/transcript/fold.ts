@@ -65,18 +65,16 @@ export function tokensOf(body: Body): TokenUsage {
   };
 }
 
-/** The note of a summary that went to another session. */
-export const HANDOFF = "sessiond/handoff";
+/** The note of a model that was asked for a summary: it was paid for, whatever came of it. */
+export const PAID = "sessiond/paid";
 
-/** What an entry keeps of a summary's cost. */
 export interface Paid {
   readonly usage: MessageUsage;
 }
 
-/** Of an answer, or of a summary; null: nothing was paid, or nobody says how much. */
+/** Of an answer, or of what a summary cost; null: nothing was paid, or nobody says how much. */
 function usageIn(body: Body): Partial<MessageUsage> | null {
-  if (body.type === "compaction") return (body.details as Partial<Paid> | null | undefined)?.usage ?? null;
-  if (body.type === "custom" && body.customType === HANDOFF)
+  if (body.type === "custom" && body.customType === PAID)
     return (body.data as Partial<Paid> | null | undefined)?.usage ?? null;
   if (body.type !== "message" || body.message.role !== "assistant") return null;
   return body.message.usage ?? null;

@@ -124,7 +124,7 @@ export async function compact(parts: TurnParts, place: Place, compacting: Compac
 export interface Made extends Pick<CompactionDetails, "occasion" | "order"> {
   readonly cut: Cut;
   readonly material: Material;
-  readonly summary: Pick<Summarised, "sections" | "truncated" | "usage">;
+  readonly summary: Summarised;
 }
 
 export function compactionOf(
@@ -136,7 +136,7 @@ export function compactionOf(
   const { entries, reading, model } = measured;
   const shown = withoutFlushes(entries);
   const tasks = tasksIn(entries, copied);
-  const { sections, truncated, usage } = summary;
+  const { sections, truncated } = summary;
   const open = openTurn(entries);
   const itself = entryId(transcript, lastSeq + 1);
   const body = {
@@ -162,7 +162,6 @@ export function compactionOf(
     tasks,
     tokensAfter: Math.max(1, Math.round(reading.tokens - saved)),
     model,
-    usage,
     order,
   };
   return { ...body, details };

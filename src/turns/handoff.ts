@@ -12,7 +12,6 @@ import type { SessionKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
 import type { Change } from "../store/store.ts";
 import type { Body } from "../transcript/entry.ts";
-import { HANDOFF, type Paid } from "../transcript/fold.ts";
 import { pinnedBytes, shownOf, summaryOf, type Compacting } from "./compacting.ts";
 import type { Place, TurnParts } from "./parts.ts";
 import { tasksIn, type Task } from "./tasks.ts";
@@ -30,7 +29,7 @@ export type WriteFile = (
 ) => Promise<void>;
 
 /** What the note says. */
-interface HandedOff extends Paid {
+interface HandedOff {
   readonly path: string;
   readonly key: SessionKey;
 }
@@ -68,8 +67,8 @@ export async function handOff(parts: TurnParts, place: Place, compacting: Compac
     copy: null,
     ifExists: "refuse",
   };
-  const data: HandedOff = { path, key, usage: summary.usage };
-  const note: Body = { type: "custom", customType: HANDOFF, data };
+  const data: HandedOff = { path, key };
+  const note: Body = { type: "custom", customType: "sessiond/handoff", data };
   const state = `I stopped here, and you go on. Where things stand is in the file ${path} of your workspace:\n\n${text}`;
   const source: Provenance = { kind: "inter_session", source: held.key, tool: "handoff" };
   const next = wished.message ?? "Read it, and say in a sentence or two what comes next.";

@@ -35,12 +35,14 @@ test("the figures of a report are those of its turn alone", async () => {
   );
 });
 
-test("where a compaction has cut off the beginning of the turn, what was spent before it counts, and the summary too", async () => {
+const PAID = { type: "custom", customType: "sessiond/paid" } as const;
+
+test("where a compaction has cut off the beginning of the turn, what was spent before it counts, and summaries too", async () => {
   const usage = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, cost: { total: 1 } };
   const spent = { input: 1_000, output: 100, cacheRead: 0, cacheWrite: 0, cost: 2 };
   const turn = { ...OPEN, startedAtMs: AT_MS - 60_000, spent };
   assert.equal(
-    await figuresOf(ourCompaction(9, { turn, usage }), ANSWERED),
+    await figuresOf(ourCompaction(9, { turn }), { ...PAID, data: { usage } }, ANSWERED),
     `62.5 s · 1120 tokens in, 112 out · $3.0200 · ${KEY}`,
   );
 });

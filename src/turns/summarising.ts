@@ -7,12 +7,12 @@ import { cleaned, mended, problemsIn, truncationOf } from "../context/summary.ts
 import { alarm } from "../base/waiting.ts";
 import { SUMMARY_TRIES_MAX } from "../limits.ts";
 import type { Answer, Request } from "../models/model.ts";
-import type { MessageUsage } from "../transcript/entry.ts";
+import { PAID, type Paid } from "../transcript/fold.ts";
 import type { Question } from "./ask.ts";
-import type { Usage } from "../sessions/session.ts";
+import type { Writing } from "../sessions/held.ts";
 import type { TurnParts } from "./parts.ts";
 import { reserved } from "./reserving.ts";
-import { NO_TOKENS_TOLD, type Voice } from "./spoken.ts";
+import type { Voice } from "./spoken.ts";
 import { askModel, type Voices } from "./voices.ts";
 
 export interface Summarising extends Question {
@@ -28,7 +28,6 @@ export interface Summarised {
   readonly sections: string;
   /** Why no model's summary stands here; null: one does. */
   readonly truncated: string | null;
-  readonly usage: MessageUsage; // charged already
 }
 
 /** Characters that the summary of a part has at least: less is none. */
@@ -55,16 +54,15 @@ export async function summarised(
 ): Promise<Summarised> {
   const { bytesMax } = asked;
   const material = sized(asked.material, bytesMax);
-  const spent = new Spent();
   let why = "it could not be made twice in this turn";
   let best: string | null = null;
   let roomBytes = asked.roomBytes;
   let problems: readonly string[] = [];
   while (attempts.areLeft) {
-    const said = await inTime(parts, { ...asked, material, roomBytes, problems }, spent);
+    const said = await inTime(parts, { ...asked, material, roomBytes, problems });
     if (typeof said === "string") {
       problems = problemsIn(said, material, bytesMax);
-      if (problems.length === 0) return { ...spent.told, sections: cleaned(said), truncated: null };
+      if (problems.length === 0) return { sections: cleaned(said), truncated: null };
       why = problems.join("; ");
       best = said;
     } else {
@@ -77,21 +75,21 @@ export async function summarised(
   }
   const whole = best === null ? null : mended(best, material, bytesMax);
   if (whole !== null && problemsIn(whole, material, bytesMax).length === 0)
-    return { ...spent.told, sections: whole, truncated: null };
-  return { ...spent.told, sections: truncationOf(material, why, bytesMax), truncated: why };
+    return { sections: whole, truncated: null };
+  return { sections: truncationOf(material, why, bytesMax), truncated: why };
 }
 
-interface Writing extends Summarising {
+interface Attempt extends Summarising {
   readonly problems: readonly string[]; // of the summary before; none: it is the first
 }
 
 /** One that takes too long has failed: else a slow model would use up turn after turn, and nothing would come of it. */
-async function inTime(parts: TurnParts, asked: Writing, spent: Spent): Promise<string | Failed> {
+async function inTime(parts: TurnParts, asked: Attempt): Promise<string | Failed> {
   const late = new AbortController();
   const seconds = Math.ceil(asked.limitMs / 1_000);
   const callOff = alarm(parts.world, asked.limitMs, () => late.abort());
   try {
-    return await written(parts, { ...asked, signal: AbortSignal.any([asked.signal, late.signal]) }, spent);
+    return await written(parts, { ...asked, signal: AbortSignal.any([asked.signal, late.signal]) });
   } catch (error) {
     if (asked.signal.aborted || !late.signal.aborted) throw error;
     return failed(`it took longer than ${seconds} s`, asked.voices[0]);
@@ -107,8 +105,7 @@ function failed(message: string, voice: Voice): Failed {
 /** A history larger than the summariser's window goes in parts, each on top of the summary of those before it. */
 async function written(
   parts: TurnParts,
-  { material, focus, roomBytes, problems, voices, ...question }: Writing,
-  spent: Spent,
+  { material, focus, roomBytes, problems, voices, ...question }: Attempt,
 ): Promise<string | Failed> {
   const { held, signal } = question;
   let before = material.before;
@@ -131,7 +128,7 @@ async function written(
       words: [],
       trouble: null,
     }).finally(settle);
-    await held.commit({ charge: spent.add(answer, modelMs) }); // It was paid for, whatever comes of it.
+    await held.commit(paidFor(answer, modelMs));
     if (answer.kind === "failed") return { ...answer, voice };
     before = saidIn(answer);
     // What is lost here would not be missed later: the next part goes on from it.
@@ -158,29 +155,14 @@ function saidIn({ content }: Extract<Answer, { kind: "reply" }>): string {
   return texts.join("\n").trim();
 }
 
-/** What all attempts cost together, the failed ones too. */
-class Spent {
-  #usage: MessageUsage & { readonly cost: { readonly total: number } } = {
-    ...NO_TOKENS_TOLD,
-    cost: { total: 0 },
+/** What is written down and charged of a model that was asked: it was paid for, whatever comes of it. */
+function paidFor(answer: Answer, modelMs: number): Pick<Writing, "entries" | "charge"> {
+  if (answer.kind === "failed") return { charge: { modelMs } };
+  const { usage } = answer;
+  const { cost, ...tokens } = usage;
+  const data: Paid = { usage };
+  return {
+    entries: [{ type: "custom", customType: PAID, data }],
+    charge: { ...tokens, cost: cost?.total ?? 0, modelMs },
   };
-
-  get told(): Pick<Summarised, "usage"> {
-    return { usage: this.#usage };
-  }
-
-  /** What is to be charged for this one. */
-  add(answer: Answer, modelMs: number): Partial<Usage> {
-    if (answer.kind === "failed") return { modelMs };
-    const { usage } = answer;
-    const { cost, ...tokens } = usage;
-    this.#usage = {
-      input: this.#usage.input + usage.input,
-      output: this.#usage.output + usage.output,
-      cacheRead: this.#usage.cacheRead + usage.cacheRead,
-      cacheWrite: this.#usage.cacheWrite + usage.cacheWrite,
-      cost: { total: this.#usage.cost.total + (cost?.total ?? 0) },
-    };
-    return { ...tokens, cost: cost?.total ?? 0, modelMs };
-  }
 }

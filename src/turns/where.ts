@@ -65,7 +65,9 @@ export function openTurn(entries: readonly Entry[]): OpenTurn | null {
   const start = begunAt(entries[at]);
   if (start === null) return null;
   const since = entries.slice(at + 1);
-  const tried = since.slice(since.findLastIndex((entry) => triedIn(entry) === null) + 1).map(triedIn);
+  // What was paid for a summary is nothing that came of it: who dies there again and again is given up all the same.
+  const came = since.filter((entry) => !isNote(entry, "paid"));
+  const tried = came.slice(came.findLastIndex((entry) => triedIn(entry) === null) + 1).map(triedIn);
   const said = since.filter((entry) => entry.type === "message");
   const letters = said.flatMap(({ mailId }) => (typeof mailId === "string" && mailId !== "" ? [mailId] : []));
   const routes = said.flatMap(({ replyTo }) => (isRoute(replyTo) ? [replyTo] : []));
@@ -92,10 +94,7 @@ type Begun = Omit<OpenTurn, "resumes" | "diedAlone" | "unsettled">;
 
 /** How the turn stood at an entry that says so; null: none was open there. A file may hold anything in place of that. */
 function begunAt(entry: Entry | undefined): Begun | null {
-  if (entry?.type === "compaction") {
-    const turn = detailsOf(entry)?.turn ?? null;
-    return turn && { ...turn, spent: spentIn([entry], turn.spent) };
-  }
+  if (entry?.type === "compaction") return detailsOf(entry)?.turn ?? null;
   if (entry?.type !== "custom" || !isNote(entry, "turn-started")) return null;
   const { turn, class: urgency } = (entry.data ?? {}) as Partial<TurnStarted>;
   if (typeof turn !== "string") return null;

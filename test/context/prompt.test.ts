@@ -155,8 +155,7 @@ class Tidied {
     const whole = said === null ? null : mended(said, wanted, bytesMax);
     const isGood = whole !== null && problemsIn(whole, wanted, bytesMax).length === 0;
     const sections = isGood ? whole : truncationOf(wanted, "it failed", bytesMax);
-    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-    const summary = { sections, truncated: isGood ? null : "it failed", usage };
+    const summary = { sections, truncated: isGood ? null : "it failed" };
     const made = { cut, material, summary, occasion: "size", order: null } as const;
     await this.held.commit({ entries: [compactionOf(measured, made, this.held.row.transcript, shared)] });
     return true;
