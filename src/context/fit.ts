@@ -59,6 +59,7 @@ export function fitted(
   roomBytes: number,
   pins: ReadonlySet<string> = new Set(),
 ): readonly Message[] {
+  if (roomBytes === Infinity) return messages;
   const room = Math.max(FITTED_BYTES_MIN, Math.floor(roomBytes));
   if (weightOf(messages) <= room) return messages;
   const pieces = fittingsOf(piecesOf(messages, pins), pins, Math.floor(room * OWN_SHARE));

@@ -25,7 +25,7 @@ export const MISSING_BYTES = RESULT_BYTES + Buffer.byteLength(GIVEN_UP);
 const known = { shared: new WeakMap<Entry, number>(), alone: new WeakMap<Entry, number>() };
 
 /** Of one entry while it is not pruned. 0: nothing of it is shown. What is shown weighs something, if it is empty too. */
-function wholeBytes(entry: Entry, shared: boolean): number {
+export function wholeBytes(entry: Entry, shared: boolean): number {
   const before = known[shared ? "shared" : "alone"];
   let bytes = before.get(entry);
   if (bytes === undefined) {

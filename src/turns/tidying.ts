@@ -18,11 +18,12 @@ import { FITTED_BYTES_MIN } from "../context/fit.ts";
 import { flushNote, hasFlushed, isFlushing } from "../context/flush.ts";
 import { meter, type Reading } from "../context/meter.ts";
 import { roomOf } from "../context/room.ts";
-import { bytesShown } from "../context/tally.ts";
+import { bytesShown, wholeBytes } from "../context/tally.ts";
 import { OVERFLOWS_MAX, WINDOW_TOKENS_MIN } from "../limits.ts";
 import type { Mail } from "../mail/letter.ts";
 import { wishedIn, wishOf } from "../mail/wish.ts";
 import type { Model } from "../models/model.ts";
+import type { Entry } from "../transcript/entry.ts";
 import type { Answered } from "./answers.ts";
 import type { Question } from "./ask.ts";
 import {
@@ -79,6 +80,7 @@ export class Tidying {
    * would hold. A provider may count tools by another measure than words: their bytes do not say what room is left.
    */
   async roomBytes(): Promise<number> {
+    if (await this.#isSmall()) return Infinity;
     const { entries, reading, room } = await this.#measured();
     const left = (room.most - reading.tokens) / reading.tokensPerByte;
     return Math.floor(bytesShown(entries, isShared(this.#place.held.key)) + left);
@@ -87,6 +89,7 @@ export class Tidying {
   /** True: something is to be done before the step that was about to be. */
   async makeRoom(): Promise<boolean> {
     const { held } = this.#place;
+    if (await this.#isSmall()) return false;
     let measured = await this.#measured();
     let due = dueIn(measured, shownOf(this.#place));
     if (due !== null && "prune" in due) {
@@ -238,9 +241,42 @@ export class Tidying {
     const { reading } = this.#read;
     const { system, tools } = reading.parts;
     const window = Math.min(model.windowTokens, this.#windowMax);
-    return { entries, reading, room: roomOf(window, agent.context, system + tools), model: model.id };
+    const room = roomOf(window, agent.context, system + tools);
+    measuredLast.set(entries, {
+      length: entries.length,
+      left: room.pruneAt - reading.tokens,
+      model: model.id,
+    });
+    return { entries, reading, room, model: model.id };
+  }
+
+  /**
+   * What came since it was last measured cannot have made it large: most steps of most sessions need not measure all of it
+   * again. Never after a refusal: then the measure was wrong.
+   */
+  async #isSmall(): Promise<boolean> {
+    const { held } = this.#place;
+    const entries = await held.entries();
+    await this.#standing.frame(); // The end of the turn tells of it.
+    const last = measuredLast.get(entries);
+    const [{ model }] = this.#standing.voices();
+    if (last === undefined || last.model !== model.id || this.#refusals > 0) return false;
+    const shared = isShared(held.key);
+    let left = last.left;
+    for (let at = last.length; at < entries.length && left > 0; at += 1)
+      left -= wholeBytes(entries[at] as Entry, shared) * TOKENS_PER_BYTE_MOST;
+    return left > 0;
   }
 }
+
+/** Contexts in memory: with how many entries they were last measured, and how many tokens were left until pruning begins. */
+const measuredLast = new WeakMap<
+  readonly Entry[],
+  { readonly length: number; readonly left: number; readonly model: string }
+>();
+
+/** No text has more: a token is a byte at least. */
+const TOKENS_PER_BYTE_MOST = 1;
 
 /** Who asks for it wants less than what is left when nobody does. */
 function asked(measured: Measured): Measured {
