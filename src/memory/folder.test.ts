@@ -64,6 +64,7 @@ describe("what stands in the place of notes takes nothing from the others", () =
     desk.put("memory/a.md", "tea");
     desk.put("memory/closed/b.md", "tea");
     chmodSync(join(desk.workspace, "memory/closed"), 0);
+    await desk.search("coffee"); // Its thread is loaded while the program's own files can still be read.
     withoutRights(t, desk);
     const { notes, more, unread } = await desk.memory.list(desk.workspace);
     assert.deepEqual([notes.map(({ path }) => path), more, unread], [["memory/a.md"], false, 1]);
