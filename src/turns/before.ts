@@ -16,6 +16,17 @@ interface Before {
   readonly signal: AbortSignal; // with a Stopped
 }
 
+/** Between steps, never inside one, a turn sees what others want of it. Throws a Stopped when it is to stop. */
+export async function mayGoOn({ held, agent }: Place, steps: number, stopped: AbortSignal): Promise<void> {
+  stopped.throwIfAborted();
+  const { signal } = await held.look();
+  if (signal === "kill") throw new Stopped({ kind: "killed", why: "the session was killed" });
+  if (signal === "pause") throw new Stopped({ kind: "paused", why: "the session was paused" });
+  const { stepsPerTurn } = agent.limits;
+  if (steps >= stepsPerTurn)
+    throw new Stopped({ kind: "limit", why: `the turn took ${stepsPerTurn} steps, as many as it may` });
+}
+
 /** Throws a Stopped when the turn is to stop, or rests. False: letters came, and it is to be looked once more. */
 export async function isReady(
   parts: Pick<TurnParts, "isCircle">,

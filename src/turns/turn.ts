@@ -28,7 +28,7 @@ import type { RunState, Usage } from "../sessions/session.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
 import type { Question } from "./ask.ts";
 import { Askers, startedNote } from "./askers.ts";
-import { isReady } from "./before.ts";
+import { isReady, mayGoOn } from "./before.ts";
 import { callPartsOf } from "./calling.ts";
 import { Doing } from "./doing.ts";
 import { endTurn, failureWords, leftOpen, reasonOf, type Ending } from "./ending.ts";
@@ -151,7 +151,7 @@ export class Turn {
     try {
       await before();
       if (this.#left !== null) {
-        await this.#safePoint(); // who was killed meanwhile runs nothing more
+        await mayGoOn(this.#place, this.#steps, this.#stops.either); // who was killed meanwhile runs nothing more
         await this.#mailbox.waiting(); // who wrote meanwhile is heard before more is done
         await unlessAborted(this.#standing.tools, this.#stops.either); // a server of tools may take its time to start
         const left = this.#left;
@@ -176,7 +176,7 @@ export class Turn {
 
   /** True: it was the last one. */
   async #step(): Promise<boolean> {
-    await this.#safePoint();
+    await mayGoOn(this.#place, this.#steps, this.#stops.either);
     if (await this.#tidying.obey()) return false;
     if (this.askers.letters.length > 0) this.#tidying.tell(); // Else when the turn has ended, so that it is idle then.
     const before = { askers: this.askers, state: this.#running(), signal: this.#stops.either };
@@ -223,17 +223,6 @@ export class Turn {
   async #flushed(entries: readonly Body[], charge: Partial<Usage>): Promise<false> {
     await this.#held.commit({ entries, charge, state: this.#running() });
     return false;
-  }
-
-  /** Between steps, never inside one, a turn sees what others want of it. */
-  async #safePoint(): Promise<void> {
-    this.#stops.either.throwIfAborted();
-    const { signal } = await this.#held.look();
-    if (signal === "kill") throw new Stopped({ kind: "killed", why: "the session was killed" });
-    if (signal === "pause") throw new Stopped({ kind: "paused", why: "the session was paused" });
-    const { stepsPerTurn } = this.#agent.limits;
-    if (this.#steps >= stepsPerTurn)
-      throw new Stopped({ kind: "limit", why: `the turn took ${stepsPerTurn} steps, as many as it may` });
   }
 
   /** U1. */
