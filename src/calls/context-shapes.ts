@@ -49,7 +49,6 @@ export const context = z.strictObject({
   parts: z
     .strictObject({ system: tokens, tools: tokens, summary: tokens, messages: tokens, toolResults: tokens })
     .describe("What they are for. System and tools are those of the last turn that ended."),
-  pinned: z.int().describe("Entries that stay whole."),
   pins: z
     .array(
       z.strictObject({

@@ -12,7 +12,8 @@ import { namedKey, parseKey, type AgentId } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { entryId, textOf, type Entry } from "../transcript/entry.ts";
 import { isShared } from "../turns/request.ts";
-import { isNote, type TurnEnded } from "../turns/where.ts";
+import { isNote } from "../transcript/note.ts";
+import type { TurnEnded } from "../turns/where.ts";
 import { awaited } from "./asking.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
 import { inheritedSettings, seqOf } from "./fork.ts";
@@ -100,7 +101,6 @@ async function context(
     compactAt,
     pruneAt,
     parts,
-    pinned: session.settings.pins.length,
     pins: session.settings.pins.map((id) => pinIn(entries, transcript.id, id)),
     pruned: prunedIn(entries),
     compaction: compactionIn(entries),

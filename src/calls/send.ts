@@ -16,7 +16,7 @@ import type { Session } from "../sessions/session.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Block } from "../transcript/entry.ts";
 import { spillPicture } from "../transcript/spill.ts";
-import { isNote } from "../turns/where.ts";
+import { isNote } from "../transcript/note.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { configured, reached } from "./reach.ts";
 import type { receiveInput, sendInput, sent } from "./schemas.ts";

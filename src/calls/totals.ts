@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import type { Change } from "../store/store.ts";
-import { isNote } from "../turns/where.ts";
+import { isNote } from "../transcript/note.ts";
 
 export const totals = z.strictObject({
   since: z.string().describe("When this gateway was started."),

@@ -8,7 +8,8 @@ import { HISTORY_CALL_CHARS_MAX, TRACE_BYTES_MAX, TRACE_ENTRIES_MAX } from "./li
 import type { Session } from "../sessions/session.ts";
 import { textOf, type Block, type Entry, type Gap, type MessageUsage } from "../transcript/entry.ts";
 import { childDetailsOf } from "../turns/tasks.ts";
-import { isNote, type TurnEnded, type TurnStarted } from "../turns/where.ts";
+import { isNote } from "../transcript/note.ts";
+import type { TurnEnded, TurnStarted } from "../turns/where.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { keyFor, reached } from "./reach.ts";
 import type * as shape from "./trace-shapes.ts";

@@ -20,7 +20,8 @@ import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
 import { isAllowed } from "../tools/tool.ts";
 import type { Failover } from "../turns/spoken.ts";
-import { isNote, type TurnEnded } from "../turns/where.ts";
+import { isNote } from "../transcript/note.ts";
+import type { TurnEnded } from "../turns/where.ts";
 import type { System } from "./call.ts";
 
 import type { history, outbox, row, status } from "./schemas.ts";

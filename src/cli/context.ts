@@ -27,7 +27,7 @@ export const context: Command = {
 
 /** Also for the chat. */
 export function contextLines(about: Context, screen: Screen | null): readonly string[] {
-  const { tokens, window, most, compactAt, parts, pruned, compaction, pinned, pins, model } = about;
+  const { tokens, window, most, compactAt, parts, pruned, compaction, pins, model } = about;
   const faint = (text: string): string => (screen === null ? text : dim(screen, text));
   const shares: readonly (readonly [string, number])[] = [
     ["system prompt", parts.system],
@@ -43,7 +43,7 @@ export function contextLines(about: Context, screen: Screen | null): readonly st
     ),
   ];
   if (tokens > most) lines.push(`  the next request is cut to ${count(most)}, so that it fits`);
-  if (pinned > 0) lines.push(`  ${many(pinned, "entry", "entries")} pinned`);
+  if (pins.length > 0) lines.push(`  ${many(pins.length, "entry", "entries")} pinned`);
   for (const { entry, seq, text } of pins)
     lines.push(`    ${seq === null ? oneLine(entry) : `#${seq}`} ${faint(cut(oneLine(text), PIN_CELLS))}`);
   if (pruned.results > 0)

@@ -10,6 +10,7 @@
 
 import { SUMMARY_BYTES_MIN } from "../limits.ts";
 import type { Entry } from "../transcript/entry.ts";
+import { isNote, isTurnNote } from "../transcript/note.ts";
 import { detailsOf } from "./compaction.ts";
 import { bytesByPlace, callsIn, tallyOf, type Tally } from "./tally.ts";
 import { extentOf, type Extent } from "./window.ts";
@@ -161,14 +162,4 @@ function sumsFrom(entries: readonly Entry[], tally: Tally): readonly number[] {
     sums[at] = sum;
   }
   return sums;
-}
-
-const NOTES = { "turn-started": "sessiond/turn-started", "turn-ended": "sessiond/turn-ended" };
-
-function isTurnNote(entry: Entry): boolean {
-  return isNote(entry, "turn-started") || isNote(entry, "turn-ended");
-}
-
-function isNote(entry: Entry, what: "turn-started" | "turn-ended"): boolean {
-  return entry.type === "custom" && entry.customType === NOTES[what];
 }

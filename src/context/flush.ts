@@ -2,6 +2,7 @@
 // is under way. The exchange is in the transcript like everything else; once it is over, no model is shown it.
 
 import type { Body, Entry } from "../transcript/entry.ts";
+import { isTurnNote } from "../transcript/note.ts";
 import { FLUSH_ANSWERS_MAX } from "./limits.ts";
 
 const FLUSH = "sessiond/flush";
@@ -96,10 +97,6 @@ function isFlush(entry: Entry): boolean {
 
 function isOfFlush(entry: Entry): boolean {
   return entry.type === "message" && entry.message.role !== "user";
-}
-
-function isTurnNote(entry: Entry | undefined): boolean {
-  return entry?.type === "custom" && /^sessiond\/turn-(?:started|ended)$/.test(entry.customType);
 }
 
 /** A file may hold anything in place of a message's content. */

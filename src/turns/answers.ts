@@ -1,7 +1,8 @@
 import { ANSWER_LOOKBACK_ENTRIES } from "../limits.ts";
 import type { Entry, Gap } from "../transcript/entry.ts";
 import { textOf } from "../transcript/entry.ts";
-import { isNote, type TurnEnded, type TurnOutcome } from "./where.ts";
+import { isNote } from "../transcript/note.ts";
+import type { TurnEnded, TurnOutcome } from "./where.ts";
 
 /** What became of a letter. */
 export interface Answered {

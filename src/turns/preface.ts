@@ -2,7 +2,7 @@ import type { Model, Thinking } from "../models/model.ts";
 import type { Settings } from "../sessions/session.ts";
 import { DEFAULT_SETTINGS } from "../store/rules.ts";
 import type { Body, Entry } from "../transcript/entry.ts";
-import { isNote } from "./where.ts";
+import { isNote } from "../transcript/note.ts";
 
 /**
  * What the transcript has to say before the next answer: that another model speaks now, that it thinks more or less, that

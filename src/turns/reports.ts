@@ -10,7 +10,8 @@ import type { Session } from "../sessions/session.ts";
 import { textOf, type Block, type Body, type Entry } from "../transcript/entry.ts";
 import { NO_TOKENS } from "../transcript/fold.ts";
 import { spillBlock, type PutBlob } from "../transcript/spill.ts";
-import { isNote, openTurn, spentIn, type TurnOutcome } from "./where.ts";
+import { isNote } from "../transcript/note.ts";
+import { openTurn, spentIn, type TurnOutcome } from "./where.ts";
 
 /** How a turn ended that somebody gave the task for. */
 export interface Ended {

@@ -6,6 +6,7 @@ import type { Frame } from "../context/meter.ts";
 import type { Class, Route } from "../mail/letter.ts";
 import { CLASSES } from "../mail/urgency.ts";
 import type { Block, Body, Entry } from "../transcript/entry.ts";
+import { isNote } from "../transcript/note.ts";
 import { addTokens, NO_TOKENS, tokensOf, type TokenUsage } from "../transcript/fold.ts";
 
 export type ToolCall = Extract<Block, { type: "toolCall" }>;
@@ -112,10 +113,6 @@ function begunAt(entry: Entry | undefined): Begun | null {
 
 function isPersons(entry: Entry): boolean {
   return entry.type === "message" && entry.provenance?.kind === "external_user";
-}
-
-export function isNote(entry: Body, what: string): boolean {
-  return entry.type === "custom" && entry.customType === `sessiond/${what}`;
 }
 
 /** What the entry says that is written whenever a turn is gone on with. */

@@ -14,7 +14,8 @@
 
 import type { Event } from "../../events/bus.ts";
 import { textOf, type Block, type Entry } from "../../transcript/entry.ts";
-import { isNote, type TurnEnded, type TurnStarted } from "../../turns/where.ts";
+import { isNote } from "../../transcript/note.ts";
+import type { TurnEnded, TurnStarted } from "../../turns/where.ts";
 
 /** Tokens of a turn, all its steps together. */
 export interface Tokens {
