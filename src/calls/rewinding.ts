@@ -1,10 +1,9 @@
 // Where a rewind goes to: any entry of the file, also one of a branch that was left.
 
 import { Fault } from "../base/fault.ts";
-import { callIdsIn } from "../children/copy.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Store } from "../store/store.ts";
-import type { Entry, Gap } from "../transcript/entry.ts";
+import { callsIn, type Entry, type Gap } from "../transcript/entry.ts";
 
 /** An entry, and where the context of the path up to it starts. */
 interface Point {
@@ -49,7 +48,7 @@ function stepOf(entry: Entry): Step {
     id,
     parentId,
     seq,
-    calls: message?.role === "assistant" ? callIdsIn(message.content) : null,
+    calls: message?.role === "assistant" ? callsIn(entry).map((call) => call.id) : null,
     settles: message?.role === "toolResult" ? message.toolCallId : null,
     kept: entry.type === "compaction" ? entry.firstKeptEntryId : null,
     isPlace: !(entry.type === "custom" && entry.customType === "sessiond/cut"), // It is about the answer after it.

@@ -19,7 +19,7 @@ import { FORK_BYTES_MAX, FORK_ENTRIES_MAX } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Store } from "../store/store.ts";
-import type { Block, Entry } from "../transcript/entry.ts";
+import { callsIn, type Entry } from "../transcript/entry.ts";
 
 /** A part of the active path of a session, both ends included: what `open` takes. */
 export interface Copy {
@@ -134,11 +134,12 @@ class Part {
     return { copy, ids: new Set(part.map(({ id }) => id)) };
   }
 
-  #pair({ message }: Extract<Entry, { type: "message" }>): void {
+  #pair(entry: Extract<Entry, { type: "message" }>): void {
+    const { message } = entry;
     if (message.role === "toolResult") this.#open.add(message.toolCallId);
     if (message.role === "assistant") {
       this.#isSettled = true;
-      for (const { id } of callsIn(message.content)) this.#open.delete(id);
+      for (const { id } of callsIn(entry)) this.#open.delete(id);
     }
     // Before a compaction a copy begins with all that it kept or with none of it: a part would not be shown.
     if (message.role === "user" && this.#open.size === 0 && this.#firstKept === null)
@@ -155,16 +156,5 @@ class Part {
 
 function hasOpenCalls(entry: Entry, settled: ReadonlySet<string>): boolean {
   if (entry.type !== "message" || entry.message.role !== "assistant") return false;
-  return callsIn(entry.message.content).some(({ id }) => !settled.has(id));
-}
-
-/** Ids of the calls of an answer. */
-export function callIdsIn(content: unknown): readonly string[] {
-  return callsIn(content).map(({ id }) => id);
-}
-
-/** A file may hold anything in place of a message's content. */
-function callsIn(content: unknown): Extract<Block, { type: "toolCall" }>[] {
-  if (!Array.isArray(content)) return [];
-  return content.filter((block: Partial<Block> | null) => block?.type === "toolCall");
+  return callsIn(entry).some(({ id }) => !settled.has(id));
 }

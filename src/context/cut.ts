@@ -9,13 +9,12 @@
 //   T4. A cut that is there cuts off something that is shown: so compacting comes to an end.
 
 import { SUMMARY_BYTES_MIN } from "../limits.ts";
-import type { Entry } from "../transcript/entry.ts";
+import { callsIn, type Entry } from "../transcript/entry.ts";
 import { isNote, isTurnNote } from "../transcript/note.ts";
 import { detailsOf } from "./compaction.ts";
-import { bytesByPlace, callsIn, tallyOf, type Tally } from "./tally.ts";
+import { bytesByPlace, tallyOf, type Tally } from "./tally.ts";
 import { extentOf, type Extent } from "./window.ts";
 
-export { callsIn } from "./tally.ts";
 export { extentOf, type Extent } from "./window.ts";
 
 /** What stands before `at` goes. */

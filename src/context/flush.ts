@@ -1,7 +1,7 @@
 // Before its older part is summarised, an agent may write down what is to last: it is asked to, silently, inside the turn that
 // is under way. The exchange is in the transcript like everything else; once it is over, no model is shown it.
 
-import type { Body, Entry } from "../transcript/entry.ts";
+import { callsIn, type Body, type Entry } from "../transcript/entry.ts";
 import { isTurnNote } from "../transcript/note.ts";
 import { FLUSH_ANSWERS_MAX } from "./limits.ts";
 
@@ -73,7 +73,7 @@ function endOf(entries: readonly Entry[], from: number): number | null {
     // The turn ended over it, it was cut off, or a rewind went back into it: then what follows is no part of it.
     if (entry?.type === "compaction" || isTurnNote(entry)) return at - 1;
     if (entry?.type !== "message" || entry.message.role !== "assistant") continue;
-    if (!hasCalls(entry.message.content)) return at;
+    if (callsIn(entry).length === 0) return at;
     answers += 1;
     if (answers === FLUSH_ANSWERS_MAX) return lastResult(entries, at);
   }
@@ -97,11 +97,4 @@ function isFlush(entry: Entry): boolean {
 
 function isOfFlush(entry: Entry): boolean {
   return entry.type === "message" && entry.message.role !== "user";
-}
-
-/** A file may hold anything in place of a message's content. */
-function hasCalls(content: unknown): boolean {
-  return (
-    Array.isArray(content) && content.some((block: { type?: unknown } | null) => block?.type === "toolCall")
-  );
 }

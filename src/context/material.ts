@@ -13,11 +13,11 @@ import {
   SUMMARY_BYTES_USUAL,
 } from "./limits.ts";
 import type { Provenance } from "../routing/provenance.ts";
-import { textOf, type Entry, type Message } from "../transcript/entry.ts";
+import { callsIn, textOf, type Entry, type Message } from "../transcript/entry.ts";
 import { assemble } from "./assemble.ts";
 import { headAndTail, plainName, quoted } from "./clip.ts";
 import { detailsOf, type Verbatim } from "./compaction.ts";
-import { callsIn, extentOf, isOpenFrom, turnsIn, type Cut, type Extent } from "./cut.ts";
+import { extentOf, isOpenFrom, turnsIn, type Cut, type Extent } from "./cut.ts";
 import { wantedOf, wantedWithin, type Wanted } from "./wanted.ts";
 
 export interface Material {

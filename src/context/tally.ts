@@ -5,7 +5,7 @@
 //   W1. What is tallied is what the messages weigh that assemble() makes of the same entries.
 //   W2. The work is linear in the entries, whatever they are. An entry is weighed once, and nothing of it but a number is kept.
 
-import type { Block, Entry } from "../transcript/entry.ts";
+import { callsIn, type Entry } from "../transcript/entry.ts";
 import { GIVEN_UP, shown } from "./assemble.ts";
 import { isPruned, markerOf, pruningIn } from "./prune.ts";
 import { bytesOf, RESULT_BYTES, weighed } from "./weight.ts";
@@ -88,12 +88,4 @@ export function bytesShown(entries: readonly Entry[], shared: boolean): number {
   let sum = 0;
   for (const bytes of bytesByPlace(window, tallyOf(window, shared))) sum += bytes;
   return sum;
-}
-
-/** A file may hold anything in place of an answer's content. */
-export function callsIn(entry: Entry): readonly Extract<Block, { type: "toolCall" }>[] {
-  if (entry.type !== "message" || entry.message.role !== "assistant") return [];
-  const content: unknown = entry.message.content;
-  if (!Array.isArray(content)) return [];
-  return content.filter((block: Partial<Block> | null) => block?.type === "toolCall");
 }

@@ -11,9 +11,8 @@ import {
   WANTED_CHARS_MAX,
 } from "./limits.ts";
 import { defused } from "../routing/envelope.ts";
-import { textOf, type Entry } from "../transcript/entry.ts";
+import { callsIn, textOf, type Entry } from "../transcript/entry.ts";
 import { plainName, short } from "./clip.ts";
-import { callsIn } from "./cut.ts";
 import { listedIn } from "./sections.ts";
 
 export interface Wanted {

@@ -216,6 +216,12 @@ function plain(content: unknown): string {
     .join("\n");
 }
 
+/** The calls of an answer; of anything else none. */
+export function callsIn(body: Body): readonly Extract<Block, { type: "toolCall" }>[] {
+  if (body.type !== "message" || body.message.role !== "assistant") return [];
+  return blocksIn(body.message.content).filter((block) => block.type === "toolCall");
+}
+
 /** Nobody checked what others wrote inside a message, so only what looks like a block is taken for one. */
 function blocksIn(content: unknown): Block[] {
   if (!Array.isArray(content)) return [];

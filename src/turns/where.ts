@@ -1,11 +1,10 @@
 // Where a turn stands, read from its entries: nothing else is needed to go on with it after a crash, a pause or a restart.
 
 import { detailsOf, isRoute } from "../context/compaction.ts";
-import { callsIn } from "../context/cut.ts";
 import type { Frame } from "../context/meter.ts";
 import type { Class, Route } from "../mail/letter.ts";
 import { CLASSES } from "../mail/urgency.ts";
-import type { Block, Body, Entry } from "../transcript/entry.ts";
+import { callsIn, type Block, type Body, type Entry } from "../transcript/entry.ts";
 import { isNote } from "../transcript/note.ts";
 import { addTokens, NO_TOKENS, tokensOf, type TokenUsage } from "../transcript/fold.ts";
 
