@@ -79,3 +79,41 @@ test("looks that fail are not tried more often than others", { skip }, async (te
   assert.ok(logged.length > 0);
   assert.ok(looks.taken - taken <= 62, `${looks.taken - taken}`);
 });
+
+test("a look that began before a tree did says nothing of it", { skip }, async (test) => {
+  const child = spawn("sleep", ["1000"], { stdio: "ignore" });
+  afterwards(test, () => child.kill("SIGKILL"));
+  const startTicks = (await seenOf(child.pid ?? 0))?.startTicks ?? 0;
+  const world = new SimulatedWorld(1);
+  const treeOf = (pid: number): Sampled & { readonly samples: number[] } => {
+    const samples: number[] = [];
+    const known = new Map([[pid, startTicks]]);
+    const tree = { id: `${pid}`, group: groupLeft(pid), sinceTicks: startTicks, known };
+    return { tree, samples, startedAtMs: world.nowMs(), seen: (_, bytes) => void samples.push(bytes) };
+  };
+  const nothing = { processes: new Map(), markers: new Map(), byParent: new Map(), bySession: new Map() };
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<Look>()];
+  const really = new Looks();
+  let taken = 0;
+  const take = async (sinceTicks: number): Promise<Look> => {
+    if (taken++ > 0) return await really.take(sinceTicks);
+    begun.resolve();
+    return await held.promise;
+  };
+  const sampler = new Sampler({ looks: { take }, world, log: openLog("silent") });
+  const [before, late] = [treeOf(1), treeOf(child.pid ?? 0)];
+  sampler.add(before);
+  assert.ok(world.step());
+  await begun.promise;
+  sampler.add(late);
+  held.resolve(nothing);
+  while (before.samples.length === 0) await settle();
+  sampler.remove(before);
+  await settle();
+  while (late.samples.length === 0) {
+    world.step();
+    await settle();
+  }
+  assert.ok((late.samples[0] ?? 0) > 0, "its launcher is still known");
+  sampler.remove(late);
+});

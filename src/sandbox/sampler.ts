@@ -108,10 +108,13 @@ export class Sampler {
 
   async #lookAtAll(): Promise<void> {
     const { looks, world } = this.#parts;
+    const there = new Set(this.#due.keys());
     const look = await looks.take(Number.POSITIVE_INFINITY);
     const nowMs = world.nowMs();
-    // All at once: a look that is applied late would forget who was found since.
-    const found = [...this.#due.keys()].map((each) => [each, membersOf(look, each.tree)] as const);
+    // All at once: a look that is applied late would forget who was found since. One that began before a tree did has
+    // nothing of it, and would make it forget even its launcher, from which all others are found.
+    const seen = [...this.#due.keys()].filter((each) => there.has(each));
+    const found = seen.map((each) => [each, membersOf(look, each.tree)] as const);
     for (const [each] of found) {
       const isSettled = nowMs - each.startedAtMs >= SETTLED_MS;
       const wholeAtMs = isSettled ? nowMs + WHOLE_LOOKS_EVERY_MS : 0;
