@@ -119,7 +119,14 @@ export class LifeStore implements Store {
   waiting: Store["waiting"] = (key, most) => this.#read((store) => store.waiting(key, most));
   outbox: Store["outbox"] = (query) => this.#read((store) => store.outbox(query));
   timers: Store["timers"] = (query) => this.#read((store) => store.timers(query));
+  jobs: Store["jobs"] = (query) => this.#read((store) => store.jobs(query));
   search: Store["search"] = (query) => this.#read((store) => store.search(query));
+  archives: Store["archives"] = (query) => this.#read((store) => store.archives(query));
+  holdings: Store["holdings"] = (page) => this.#read((store) => store.holdings(page));
+  use: Store["use"] = () => this.#read((store) => store.use());
+  pack: Store["pack"] = (archive) => this.#read((store) => store.pack(archive));
+  unpack: Store["unpack"] = (archive) => this.#read((store) => store.unpack(archive));
+  collect: Store["collect"] = (part) => this.#read((store) => store.collect(part));
   putBlob: Store["putBlob"] = (bytes) => this.#read((store) => store.putBlob(bytes));
   readBlob: Store["readBlob"] = (sha256, range) => this.#read((store) => store.readBlob(sha256, range));
   changesSince: Store["changesSince"] = (cursor) => this.#read((store) => store.changesSince(cursor));

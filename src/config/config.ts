@@ -17,6 +17,51 @@ export interface Config {
   readonly gateway: GatewayConfig;
   readonly webhooks: ReadonlyMap<string, Webhook>; // channels of other programs, by name
   readonly log: LogConfig;
+  readonly timezone: string; //                IANA; whose hours are meant where nobody names another
+  readonly upkeep: UpkeepPolicy;
+}
+
+/** What keeps the disk bounded. 0: never, or no bound. */
+export interface UpkeepPolicy {
+  readonly mode: "warn" | "enforce";
+  readonly everyMinutes: number;
+  readonly staleDays: number; //               sessions without a change for so long are archived
+  readonly sessionsMax: number; //             the oldest above so many are archived
+  readonly subagentHours: number; //           sub-agents that ended so long ago are archived
+  readonly rotateMiB: number; //               transcripts above it go on in a new file
+  readonly archiveDays: number; //             archives above it are erased
+  readonly diskMiB: number; //                 above it the oldest go, down to
+  readonly highWater: number; //               this share of it
+}
+
+/** How often an agent looks by itself whether there is something to do. */
+export interface HeartbeatPolicy {
+  readonly everyMinutes: number; //            0: never
+  readonly hours: ActiveHours | null; //       null: all day
+  readonly model: string | null; //            null: the agent's own
+  readonly to: "main" | "route" | "none"; //   where an alert goes
+}
+
+/** Minutes of the day. From later than to: over midnight. */
+export interface ActiveHours {
+  readonly fromMinute: number;
+  readonly toMinute: number; //                1440: midnight
+  readonly zone: string;
+}
+
+/** When a conversation begins anew. */
+export type Reset =
+  | { readonly mode: "none" }
+  | { readonly mode: "daily"; readonly hour: number; readonly zone: string }
+  | { readonly mode: "idle"; readonly minutes: number };
+
+export type ResetType = "main" | "named" | "direct" | "group" | "channel" | "thread";
+
+/** A channel's own goes before that of the kind of chat, and that before the usual. */
+export interface ResetPolicy {
+  readonly usual: Reset; //                    of chats; not of main and named sessions
+  readonly byType: ReadonlyMap<ResetType, Reset>;
+  readonly byChannel: ReadonlyMap<string, Reset>;
 }
 
 /** Where the daemon listens, and whom it lets in. */
@@ -112,6 +157,7 @@ export interface Agent {
   readonly limits: TurnLimits;
   readonly subagents: SubagentPolicy;
   readonly context: ContextPolicy;
+  readonly heartbeat: HeartbeatPolicy;
 }
 
 /** How large a session's context grows, and what happens then. */
@@ -160,6 +206,7 @@ export interface SessionConfig {
   /** What a thread of a chat starts with: nothing, or the last messages of the chat. */
   readonly threads: "empty" | "parent";
   readonly sendPolicy: SendPolicy;
+  readonly reset: ResetPolicy;
   /** How long a `collect` letter waits for others. */
   readonly collectMs: number;
 }

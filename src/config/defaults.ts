@@ -103,6 +103,37 @@ export const REQUESTS_PER_SECOND_MAX = 1_000_000;
 export const DRAIN_SECONDS_DEFAULT = 10;
 export const DRAIN_SECONDS_MAX = 3_600;
 
+/** Half an hour: soon enough for what nobody waits for, and few calls a day. */
+export const HEARTBEAT_MINUTES_DEFAULT = 30;
+export const HEARTBEAT_MINUTES_MAX = 10_080;
+
+/** When people sleep, as cron jobs have it. */
+export const RESET_HOUR_DEFAULT = 4;
+export const RESET_MINUTES_MAX = 525_600;
+
+/** Nothing that upkeep looks for hurries. */
+export const UPKEEP_MINUTES_DEFAULT = 60;
+export const UPKEEP_MINUTES_MAX = 10_080;
+
+/** A month without a word: people who come back find it in the archive. */
+export const UPKEEP_STALE_DAYS_DEFAULT = 30;
+export const UPKEEP_DAYS_MAX = 36_500;
+
+/** Lists cost the same at any number; so many are more than people look at. */
+export const UPKEEP_SESSIONS_DEFAULT = 10_000;
+export const UPKEEP_SESSIONS_MAX = 100_000_000;
+
+/** A week: whoever spawned it has read its report by then. */
+export const UPKEEP_SUBAGENT_HOURS_DEFAULT = 168;
+export const UPKEEP_HOURS_MAX = 876_000;
+
+/** Months of talk. Editors and other programs read such a file still. */
+export const UPKEEP_ROTATE_MIB_DEFAULT = 64;
+export const UPKEEP_MIB_MAX = 1_000_000_000;
+
+/** A tenth less: then it is quiet for a while. */
+export const UPKEEP_HIGH_WATER_DEFAULT = 0.9;
+
 /** Shorter ones are guessed. */
 export const WEBHOOK_SECRET_CHARS_MIN = 16;
 

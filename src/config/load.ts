@@ -31,6 +31,7 @@ import type {
 import * as defaults from "./defaults.ts";
 import { absolute, bare, providersOf, serversOf, webhooksOf } from "./outside.ts";
 import type { GatewayInput } from "./gateway-schema.ts";
+import { heartbeatOf, resetsOf, upkeepOf, zoneOf } from "./unattended.ts";
 import { type AgentInput, type ConfigInput, schema } from "./schema.ts";
 
 /** What paths are made absolute with. */
@@ -43,15 +44,16 @@ export interface From {
 export function readConfig(input: unknown, from: From): Config {
   const given = checked(input === undefined ? {} : input);
   const home = absolute(given.home ?? defaults.HOME_DEFAULT, from);
+  const timezone = zoneOf(given.timezone);
   return {
     home,
-    agents: agentsOf(given.agents ?? {}, home, from),
+    agents: agentsOf(given.agents ?? {}, { home, timezone }, from),
     models: {
       aliases: bare(given.models?.aliases ?? {}),
       providers: providersOf(given.models?.providers ?? {}, from.env),
     },
     mcp: serversOf(given.mcpServers ?? {}, from),
-    session: sessionOf(given.session ?? {}),
+    session: sessionOf(given.session ?? {}, timezone),
     scheduler: {
       slots: given.scheduler?.slots ?? defaults.SLOTS_DEFAULT,
       reserve: given.scheduler?.reserve ?? defaults.RESERVE_DEFAULT,
@@ -61,6 +63,8 @@ export function readConfig(input: unknown, from: From): Config {
     gateway: gatewayOf(given.gateway ?? {}),
     webhooks: webhooksOf(given.webhooks ?? {}, from),
     log: logOf(given.log ?? {}, home, from),
+    timezone,
+    upkeep: upkeepOf(given.upkeep ?? {}),
   };
 }
 
@@ -123,21 +127,26 @@ async function bytesOf(path: string): Promise<Uint8Array> {
 
 type AgentsInput = NonNullable<ConfigInput["agents"]>;
 
-function agentsOf(given: AgentsInput, home: string, from: From): ReadonlyMap<AgentId, Agent> {
+function agentsOf(
+  given: AgentsInput,
+  { home, timezone }: Pick<Config, "home" | "timezone">,
+  from: From,
+): ReadonlyMap<AgentId, Agent> {
   const { defaults: beneath = {}, ...named } = given;
   const ids = new Set([DEFAULT_AGENT, ...Object.keys(named).map(parseAgent)]);
   return new Map(
     [...ids].map((id) => {
       const own = Object.hasOwn(named, id) ? (named[id] ?? {}) : {};
       const agent = agentOf(id, own, beneath);
+      const heartbeat = heartbeatOf({ ...beneath.heartbeat, ...own.heartbeat }, timezone);
       const workspace = own.workspace ?? beneath.workspace ?? join(home, "agents", id, "workspace");
-      return [id, { ...agent, workspace: absolute(workspace, from) }];
+      return [id, { ...agent, heartbeat, workspace: absolute(workspace, from) }];
     }),
   );
 }
 
 /** Key by key, so that one written limit does not take away the others; a list replaces the list beneath. */
-function agentOf(id: AgentId, own: AgentInput, beneath: AgentInput): Omit<Agent, "workspace"> {
+function agentOf(id: AgentId, own: AgentInput, beneath: AgentInput): Omit<Agent, "workspace" | "heartbeat"> {
   const [tools, toolsBeneath] = [own.tools ?? {}, beneath.tools ?? {}];
   const [limits, limitsBeneath] = [own.limits ?? {}, beneath.limits ?? {}];
   return {
@@ -207,12 +216,13 @@ function logOf(given: NonNullable<ConfigInput["log"]>, home: string, from: From)
 
 type SessionInput = NonNullable<ConfigInput["session"]>;
 
-function sessionOf(given: SessionInput): SessionConfig {
+function sessionOf(given: SessionInput, timezone: string): SessionConfig {
   return {
     dmScope: given.dmScope ?? defaults.DM_SCOPE_DEFAULT,
     identityLinks: bare(given.identityLinks ?? {}),
     threads: given.threads ?? defaults.THREADS_DEFAULT,
     sendPolicy: sendPolicyOf(given.sendPolicy ?? {}),
+    reset: resetsOf(given, timezone),
     collectMs: given.collectMs ?? defaults.COLLECT_MS_DEFAULT,
   };
 }
@@ -257,6 +267,7 @@ function unspeakable(input: unknown): Problem[] {
     ["mcpServers"],
     ["webhooks"],
     ["session", "identityLinks"],
+    ["session", "resetByChannel"],
   ];
   return paths
     .filter((path) => Object.hasOwn(Object(path.reduce(part, input)) as object, "__proto__"))

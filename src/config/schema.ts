@@ -16,6 +16,7 @@ import { shown } from "../base/fits.ts";
 import { KEY_BYTES_MAX } from "../limits.ts";
 import * as defaults from "./defaults.ts";
 import { gateway, log, webhooks } from "./gateway-schema.ts";
+import { heartbeat, reset, resetByChannel, resetByType, upkeep, zone } from "./unattended-schema.ts";
 import { address, list, name, names, object, oneOf, path, secret, text, whole } from "./shapes.ts";
 
 /** The ids that parseAgent takes; once more as a pattern, because editors read patterns. A test compares the two. */
@@ -116,6 +117,7 @@ const agent = object({
   limits: limits.describe("How far one turn may go, and what a session may use in all.").optional(),
   subagents: subagents.describe("What its sessions may spawn.").optional(),
   context: context.describe("How long its conversations grow before they are summarised.").optional(),
+  heartbeat: heartbeat.describe("How often it looks by itself whether there is something to do.").optional(),
 });
 
 const agents = names(
@@ -258,6 +260,9 @@ const session = object({
     .describe("What a thread of a chat starts with: nothing, or the last messages of the chat.")
     .optional(),
   sendPolicy: sendPolicy.describe("Whether answers may leave.").optional(),
+  reset: reset.describe("When a chat begins anew; the old transcript is archived.").optional(),
+  resetByType: resetByType.describe("The same for one kind of session.").optional(),
+  resetByChannel: resetByChannel.describe("The same for one channel, by name.").optional(),
   collectMs: whole(0, defaults.COLLECT_MS_MAX)
     .describe("How long a collected message waits for others, in milliseconds.")
     .optional(),
@@ -297,6 +302,10 @@ export const schema = object({
     .describe("Channels of other programs: they post signed messages, and are posted the answers.")
     .optional(),
   log: log.describe("What is logged.").optional(),
+  timezone: zone
+    .describe("Whose hours are meant where nobody names another; without it, the machine's.")
+    .optional(),
+  upkeep: upkeep.describe("What keeps the disk bounded.").optional(),
 });
 
 export type ConfigInput = z.input<typeof schema>;

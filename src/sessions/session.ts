@@ -32,6 +32,7 @@ export interface Session {
   // Written by the store, from what it commits.
   readonly title: string; //             the first words a person wrote; empty while nobody has
   readonly updatedAtMs: number;
+  readonly interactedAtMs: number; //    when a person last wrote; 0: nobody has yet
 }
 
 /** Where the history ends. All of it can be made again from the transcript file. */
@@ -41,6 +42,7 @@ export interface Tail {
   readonly leafId: string | null; //     what the next entry continues; null: no entry yet
   readonly bytes: number; //             committed length of the file
   readonly contextSeq: number; //        what a model is shown starts here
+  readonly firstSeq: number; //          the first seq of this file; older ones are in the files before it, or in an archive
   readonly jumpSeq: number; //           the newest entry that did not continue the one before it; 0: none
   readonly copied: number; //            how many of the first entries a fork copied
 }

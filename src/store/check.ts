@@ -40,6 +40,15 @@ function checkChange(change: Change): void {
       checkId(change.timer.id);
       bounded(`timer ${change.timer.id}`, change.timer.body);
       break;
+    case "setJob":
+      checkId(change.job.id);
+      bounded(`job ${change.job.id}`, change.job);
+      if (change.job.version !== (change.expectVersion ?? 0) + 1)
+        throw new Fault(
+          "bad_input",
+          `job ${change.job.id}: its version is one more than the one that was seen`,
+        );
+      break;
     case "send":
       checkId(change.outgoing.id);
       bounded(`answer ${change.outgoing.id}`, change.outgoing.content);

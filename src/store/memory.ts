@@ -10,6 +10,7 @@ import { FEED_GROUPS_MAX } from "../limits.ts";
 import type { Mail, Outgoing } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
+import type { Job } from "../timers/job.ts";
 import type { Timer } from "../timers/timer.ts";
 import type { BlobName, Entry } from "../transcript/entry.ts";
 import { feedCursor, groupFrom } from "./cursor.ts";
@@ -114,12 +115,46 @@ export class MemoryStore implements S.Store {
     return pageOf(due, query, { placeOf: ({ dueAtMs, id }) => [dueAtMs, id] as const, like: [0, ""] });
   }
 
+  async jobs(query: S.JobQuery): Promise<S.Page<Job>> {
+    this.#checkOpen();
+    checkQuestion("jobs", query);
+    const some = [...this.#tables.jobs.values()].filter(
+      ({ id, agent }) =>
+        (query.id === undefined || id === query.id) && (query.agent === undefined || agent === query.agent),
+    );
+    return pageOf(some, query, { placeOf: ({ id }) => [id, 0] as const, like: ["", 0] });
+  }
+
   async search(query: S.SearchQuery): Promise<S.Hits> {
     this.#checkOpen();
     checkQuestion("search", query);
     const { sessions, lines } = this.#tables;
     const all = [...sessions.values()].map(({ row }) => ({ row, lines: lines.get(row.transcript.id) ?? [] }));
     return searchEntries(all, query);
+  }
+
+  archives(_query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
+    throw new Error("not yet");
+  }
+
+  holdings(_page: S.PageOf): Promise<S.Page<S.Holding>> {
+    throw new Error("not yet");
+  }
+
+  use(): Promise<S.Use> {
+    throw new Error("not yet");
+  }
+
+  pack(_archive: string): Promise<void> {
+    throw new Error("not yet");
+  }
+
+  unpack(_archive: string): Promise<void> {
+    throw new Error("not yet");
+  }
+
+  collect(_part: { readonly cursor: string | null; readonly isDry: boolean }): Promise<S.Collected> {
+    throw new Error("not yet");
   }
 
   async putBlob(bytes: Uint8Array): Promise<BlobName> {

@@ -75,6 +75,7 @@ export function openedRow(
       leafId: null,
       bytes: headerBytes,
       contextSeq: 1,
+      firstSeq: 1,
       jumpSeq: 0,
       copied: 0,
     },
@@ -85,6 +86,7 @@ export function openedRow(
     tree: null,
     title: "",
     updatedAtMs: atMs,
+    interactedAtMs: 0,
   };
 }
 
@@ -249,6 +251,14 @@ export function checkUntouched(
   const more = `${has.mail ? ", and mail waits" : ""}${has.children ? ", and it has a child" : ""}`;
   const now = `transcript ${id}, entry ${lastSeq}${more}`;
   throw new Fault("stale_writer", `something has happened to ${row.key} since: it is at ${now}`);
+}
+
+/** Refuses who saw another record than there is; null: there is none. */
+export function checkVersion(change: Of<"setJob"> | Of<"clearJob">, version: number | null): void {
+  if (change.expectVersion === version) return;
+  const id = change.do === "setJob" ? change.job.id : change.id;
+  const now = version === null ? "is not there" : `is at version ${version}`;
+  throw new Fault("stale_writer", `job ${id} ${now}, not at ${change.expectVersion ?? "none"}`);
 }
 
 export function checkFence(key: SessionKey, given: number, held: number): void {

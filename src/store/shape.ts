@@ -25,7 +25,7 @@ import {
 import type { Origin } from "../routing/route.ts";
 import type { SessionLimits, Settings, Usage } from "../sessions/session.ts";
 import { isBody } from "../transcript/codec.ts";
-import type { Change } from "./store.ts";
+import type { ArchiveWhy, Change } from "./store.ts";
 
 const block = is(
   "a block with its type",
@@ -115,6 +115,8 @@ const letter = record({
 const owned = { do: text, key: name, fence: number };
 const untouched = record({ transcript: text, lastSeq: count });
 
+const ARCHIVE_WHYS = ["asked", "stale", "cap", "ended", "budget", "reset"] as const satisfies ArchiveWhy[];
+
 /** Entries are looked at by themselves, because most of an entry is its writer's affair. */
 const SHAPES: Readonly<Record<Change["do"], Check>> = {
   open: record(
@@ -137,6 +139,7 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
     rewindTo: orNull(record({ id: text, seq: number })),
     contextSeq: orNull(wholeFrom(1)),
   }),
+  rotate: record({ ...owned, after: number, transcript: text, cwd: text, keep: oneOf("context", "nothing") }),
   take: record({ ...owned, ids: listOf(text) }),
   run: record({ ...owned, state }),
   reroute: record({ ...owned, route: orNull(route), origin: orNull(origin) }),
@@ -151,10 +154,25 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
     expectDueAtMs: orNull(whole),
   }),
   clearTimer: record({ do: text, id: text, expectDueAtMs: whole }),
+  setJob: record({
+    do: text,
+    job: is("a job with its id, agent and version", isJob),
+    expectVersion: orNull(count),
+  }),
+  clearJob: record({ do: text, id: text, expectVersion: count }),
   send: record({ do: text, outgoing: record({ id: text, key: name, route, content: listOf(block) }) }),
   settle: record({ do: text, id: text, refused: orNull(text) }),
+  archive: record({ do: text, key: name, expect: untouched, why: oneOf(...ARCHIVE_WHYS) }),
+  restore: record({ do: text, archive: text }),
+  purge: record({ do: text, archive: text }),
   delete: record({ do: text, key: name, expect: orNull(untouched) }),
 };
+
+/** What a store goes by. The rest is for whoever fires it. */
+function isJob(value: unknown): boolean {
+  const { id, agent, version } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof id === "string" && typeof agent === "string" && Number.isSafeInteger(version);
+}
 
 export function checkShape(change: Change): void {
   const verb: unknown = (change as { readonly do?: unknown } | null)?.do;
@@ -212,6 +230,18 @@ const QUESTIONS = {
   waiting: record({ key: text, most: number }),
   outbox: record({ refused: yesOrNo, key: ifGiven(text), ...page }),
   timers: record({ dueByMs: time, ...page }),
+  jobs: record({ agent: ifGiven(text), id: ifGiven(text), ...page }),
+  archives: record({
+    agent: ifGiven(text),
+    key: ifGiven(text),
+    id: ifGiven(text),
+    packed: ifGiven(yesOrNo),
+    ...page,
+  }),
+  holdings: record({ ...page }),
+  pack: record({ archive: text }),
+  unpack: record({ archive: text }),
+  collect: record({ cursor: orNull(text), isDry: yesOrNo }),
   search: record({ text, agent: ifGiven(text), key: ifGiven(text), keys: ifGiven(listOf(text)), limit }),
   putBlob: record({ bytes: is("a Uint8Array", (value) => value instanceof Uint8Array) }),
   readBlob: record({ sha256: text, range: record({ from: number, bytes: number }) }),

@@ -10,7 +10,7 @@
 //   S1. A commit happens whole or not at all, also across sessions and across a crash.
 //   S2. commit() resolves only when what it did would survive a power cut.
 //   S3. Each change names what it expects. If one expectation fails, nothing of its commit happens.
-//   S4. Fenced changes (append, take, run, reroute) are the owner's: they carry the fence of its claim, and an
+//   S4. Fenced changes (append, rotate, take, run, reroute) are the owner's: they carry the fence of its claim, and an
 //       older fence is refused. Free changes (post, signal, revive, set, charge) are anybody's and never wait
 //       for it.
 //   S5. Posting a letter never writes the recipient's row.
@@ -21,6 +21,7 @@ import type { Letter, Mail, Outgoing, Route } from "../mail/letter.ts";
 import type { KeyKind, SessionKey } from "../routing/key.ts";
 import type { Origin } from "../routing/route.ts";
 import type { RunState, Session, Settings, Signal, Usage } from "../sessions/session.ts";
+import type { Job } from "../timers/job.ts";
 import type { Timer } from "../timers/timer.ts";
 import type { BlobName, Draft, Entry, Gap } from "../transcript/entry.ts";
 
@@ -50,6 +51,18 @@ export type Change =
       readonly entries: readonly Draft[];
       readonly rewindTo: { readonly id: string; readonly seq: number } | null; // the entry to continue; null: the last one
       readonly contextSeq: number | null; //   where the context starts from now on; null: where it did
+    }
+  // The history goes on in a new file, and its numbers go on. With the context: the new file begins with what a model is
+  // shown, and what came before is read from the old one, as if it were one. With nothing: the conversation begins anew,
+  // and the old one becomes an archive. Usage, settings, mail and children stay either way.
+  | {
+      readonly do: "rotate";
+      readonly key: SessionKey;
+      readonly fence: number;
+      readonly after: number; //               the last seq the writer knows
+      readonly transcript: string; //          a new id, from the world
+      readonly cwd: string;
+      readonly keep: "context" | "nothing";
     }
   | { readonly do: "take"; readonly key: SessionKey; readonly fence: number; readonly ids: readonly string[] }
   // An end is refused while letters wait that nobody else could read (S7); those with another address go there.
@@ -82,8 +95,17 @@ export type Change =
   // Things that wait for a time, and answers that wait for a door.
   | { readonly do: "setTimer"; readonly timer: Timer; readonly expectDueAtMs: number | null } // null: there is none yet
   | { readonly do: "clearTimer"; readonly id: string; readonly expectDueAtMs: number }
+  // A record of what is done at times. Its version is one more than the one that was seen; null: there is none yet.
+  | { readonly do: "setJob"; readonly job: Job; readonly expectVersion: number | null }
+  | { readonly do: "clearJob"; readonly id: string; readonly expectVersion: number }
   | { readonly do: "send"; readonly outgoing: Omit<Outgoing, "postedAtMs" | "refused"> }
   | { readonly do: "settle"; readonly id: string; readonly refused: string | null } // null: it was delivered
+  // Out of the way, and back. An archive has everything of a session but mail and timers: it has none when it goes. Its files
+  // are packed after that (pack), and unpacked before they come back (unpack): until then a restore is refused.
+  | { readonly do: "archive"; readonly key: SessionKey; readonly expect: Untouched; readonly why: ArchiveWhy }
+  | { readonly do: "restore"; readonly archive: string }
+  // Erased for good, like a session that is deleted.
+  | { readonly do: "purge"; readonly archive: string }
   // The end: row, transcript, mail, timers, blobs and search index; a tombstone stays. Letters that have another
   // address go there. The files go just after it is acknowledged, or with the next start.
   | {
@@ -156,6 +178,59 @@ export interface OutboxQuery extends PageOf {
   readonly key?: SessionKey;
 }
 
+/** Why something is in the archive: somebody asked; it was old; there were too many; the disk was full; it began anew. */
+export type ArchiveWhy = "asked" | "stale" | "cap" | "ended" | "budget" | "reset";
+
+/** A session that is out of the way, or what a session was before it began anew. */
+export interface Archive {
+  readonly id: string; //                  of its newest transcript
+  readonly key: SessionKey;
+  readonly agent: string;
+  readonly why: ArchiveWhy;
+  readonly archivedAtMs: number;
+  readonly session: Session; //            as it was
+  readonly bytes: number; //               of its transcripts, unpacked
+  readonly packedBytes: number | null; //  null: they are not packed yet, or were unpacked
+}
+
+/** Oldest first. */
+export interface ArchiveQuery extends PageOf {
+  readonly agent?: string;
+  readonly key?: SessionKey;
+  readonly id?: string;
+  /** Only those that are packed, or that are not. */
+  readonly packed?: boolean;
+}
+
+/** What upkeep has to know of a session. Least recently changed first. */
+export interface Holding {
+  readonly session: Session;
+  readonly bytes: number; //               of all its transcripts
+  readonly waits: boolean; //              a letter, an answer or a timer
+  readonly children: number;
+}
+
+/** Bytes on the disk. */
+export interface Use {
+  readonly sessions: number; //            how many
+  readonly transcripts: number;
+  readonly archives: number;
+  readonly blobs: number;
+}
+
+/** Blobs that nobody names, in one part of where they are. */
+export interface Collected {
+  readonly blobs: number;
+  readonly bytes: number;
+  /** Null: that was the last part. */
+  readonly next: string | null;
+}
+
+export interface JobQuery extends PageOf {
+  readonly agent?: string;
+  readonly id?: string;
+}
+
 export type Range =
   /** What a model is shown: from where the context starts to the end. */
   | { readonly from: "context" }
@@ -218,7 +293,20 @@ export interface Store {
   outbox(query: OutboxQuery): Promise<Page<Outgoing>>;
   /** What is due by a time, soonest first. */
   timers(query: PageOf & { readonly dueByMs: number }): Promise<Page<Timer>>;
+  /** Of one agent, or all; by id. Faults: none; one that is not there is not in the page. */
+  jobs(query: JobQuery): Promise<Page<Job>>;
   search(query: SearchQuery): Promise<Hits>;
+
+  // Upkeep. None of it holds up a commit.
+  archives(query: ArchiveQuery): Promise<Page<Archive>>;
+  holdings(page: PageOf): Promise<Page<Holding>>;
+  use(): Promise<Use>;
+  /** Compresses the files of an archive; durable when it resolves. One that is packed is left alone. Fault not_found. */
+  pack(archive: string): Promise<void>;
+  /** The files as they were, byte for byte; durable when it resolves. Fault not_found, damaged, disk_full. */
+  unpack(archive: string): Promise<void>;
+  /** Removes blobs that no transcript, archive, letter or answer names; `isDry`: only says which. */
+  collect(part: { readonly cursor: string | null; readonly isDry: boolean }): Promise<Collected>;
 
   /** Durable when it resolves, and kept for an hour until a commit names it. */
   putBlob(bytes: Uint8Array): Promise<BlobName>;

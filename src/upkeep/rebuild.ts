@@ -261,6 +261,7 @@ function rowFrom(one: Found, lineage: readonly Found[], tree: TokenUsage | null)
       leafId: one.leafId,
       bytes: one.bytes,
       contextSeq: one.contextSeq,
+      firstSeq: 1,
       jumpSeq: one.jumpSeq,
       copied: one.header?.copied ?? 0,
     },
@@ -271,6 +272,7 @@ function rowFrom(one: Found, lineage: readonly Found[], tree: TokenUsage | null)
     tree: tree && { ...NO_USAGE, ...tree },
     title: one.title,
     updatedAtMs,
+    interactedAtMs: 0,
   };
 }
 

@@ -67,6 +67,11 @@ function keyOf(accounts: Accounts, change: Change): SessionKey | null {
       return having(({ timers }) => timers, change.id);
     case "send":
       return change.outgoing.key;
+    case "restore":
+    case "purge":
+    case "setJob":
+    case "clearJob":
+      return null;
     case "settle":
       return having(({ outbox }) => outbox, change.id);
     default:

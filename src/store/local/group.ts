@@ -30,6 +30,7 @@ import {
   checkFence,
   checkRead,
   checkUntouched,
+  checkVersion,
   companionOf,
   headerOf,
   openedRow,
@@ -182,6 +183,12 @@ export class Group {
       case "clearTimer":
         this.#expectTimer(change.id, change.expectDueAtMs);
         return this.#tables.clearTimer(change.id);
+      case "setJob":
+        checkVersion(change, this.#tables.jobVersion(change.job.id));
+        return this.#tables.setJob(change.job);
+      case "clearJob":
+        checkVersion(change, this.#tables.jobVersion(change.id));
+        return this.#tables.clearJob(change.id);
       case "send":
         this.#rows.get(change.outgoing.key);
         if (!this.#tables.send(change.outgoing, atMs))
@@ -191,6 +198,11 @@ export class Group {
         if (!this.#tables.settle(change.id, change.refused))
           throw new Fault("not_found", `nothing in the outbox is called ${change.id}`);
         return;
+      case "rotate":
+      case "archive":
+      case "restore":
+      case "purge":
+        throw new Error(`not yet: ${change.do}`);
       case "delete":
         return this.#delete(change, atMs);
       default:

@@ -17,6 +17,7 @@ import type { World } from "../../base/world.ts";
 import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
+import type { Job } from "../../timers/job.ts";
 import type { Timer } from "../../timers/timer.ts";
 import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
 import { checkChanges } from "../check.ts";
@@ -224,9 +225,38 @@ export class LocalStore implements S.Store {
     return await this.#question("timers", query);
   }
 
+  async jobs(query: S.JobQuery): Promise<S.Page<Job>> {
+    checkQuestion("jobs", query);
+    return await this.#question("jobs", query);
+  }
+
   async search(query: S.SearchQuery): Promise<S.Hits> {
     checkQuestion("search", query);
     return await this.#search.ask((id) => ({ do: "search", id, query }));
+  }
+
+  archives(_query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
+    throw new Error("not yet");
+  }
+
+  holdings(_page: S.PageOf): Promise<S.Page<S.Holding>> {
+    throw new Error("not yet");
+  }
+
+  use(): Promise<S.Use> {
+    throw new Error("not yet");
+  }
+
+  pack(_archive: string): Promise<void> {
+    throw new Error("not yet");
+  }
+
+  unpack(_archive: string): Promise<void> {
+    throw new Error("not yet");
+  }
+
+  collect(_part: { readonly cursor: string | null; readonly isDry: boolean }): Promise<S.Collected> {
+    throw new Error("not yet");
   }
 
   async putBlob(bytes: Uint8Array): Promise<BlobName> {

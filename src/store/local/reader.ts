@@ -10,9 +10,10 @@ import { PAGE_BYTES_MAX } from "../../limits.ts";
 import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
+import type { Job } from "../../timers/job.ts";
 import type { Timer } from "../../timers/timer.ts";
 import { cursorTo, feedCursor, groupFrom, limitOf, placeFrom } from "../cursor.ts";
-import type { Changed, OutboxQuery, Page, PageOf, Range, SessionQuery } from "../store.ts";
+import type { Changed, JobQuery, OutboxQuery, Page, PageOf, Range, SessionQuery } from "../store.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
 import { listSessions } from "./list.ts";
 import { pathsIn, type Paths } from "./paths.ts";
@@ -35,6 +36,7 @@ export interface Questions {
   waiting: { readonly ask: { readonly key: SessionKey; readonly most: number }; readonly answer: number };
   outbox: { readonly ask: OutboxQuery; readonly answer: Page<Outgoing> };
   timers: { readonly ask: PageOf & { readonly dueByMs: number }; readonly answer: Page<Timer> };
+  jobs: { readonly ask: JobQuery; readonly answer: Page<Job> };
   feed: {
     readonly ask: { readonly cursor: string | null };
     readonly answer: { readonly changes: readonly Changed[]; readonly cursor: string };
@@ -82,6 +84,8 @@ class Reader {
         return this.#outbox(message.ask);
       case "timers":
         return this.#timers(message.ask);
+      case "jobs":
+        return this.#jobs(message.ask);
       case "feed":
         return this.#feed(message.ask.cursor);
     }
@@ -146,6 +150,19 @@ class Reader {
     }));
     const last = rows.at(-1);
     return { rows, next: rows.length === limit && last ? cursorTo([last.dueAtMs, last.id]) : null };
+  }
+
+  #jobs(ask: JobQuery): Page<Job> {
+    const limit = limitOf(ask);
+    const [after] = placeFrom(ask.cursor, [""] as [string]) ?? [""];
+    const which = `${ask.agent === undefined ? "" : "agent = ? AND "}${ask.id === undefined ? "" : "id = ? AND "}`;
+    const values = [ask.agent, ask.id].filter((value) => value !== undefined);
+    const found = this.#database
+      .prepare(`SELECT id, body FROM jobs WHERE ${which}id > ? ORDER BY id LIMIT ?`)
+      .all(...values, after, limit);
+    const rows = found.map((row) => JSON.parse(String(row["body"])) as Job);
+    const last = rows.at(-1);
+    return { rows, next: rows.length === limit && last ? cursorTo([last.id]) : null };
   }
 
   #feed(cursor: string | null): Questions["feed"]["answer"] {

@@ -24,7 +24,7 @@ export function columnsOf(row: Session): readonly (string | number | null)[] {
 
 /** Field by field: this runs once for every append, and taking an object apart costs more than naming its parts. */
 export function packRow(row: Session): string {
-  const { lastSeq, leafId, bytes, contextSeq, jumpSeq, copied } = row.transcript;
+  const { lastSeq, leafId, bytes, contextSeq, firstSeq, jumpSeq, copied } = row.transcript;
   const packed: Packed = {
     depth: row.depth,
     bornAtMs: row.bornAtMs,
@@ -36,7 +36,8 @@ export function packRow(row: Session): string {
     settingsVersion: row.settingsVersion,
     title: row.title,
     updatedAtMs: row.updatedAtMs,
-    tail: { lastSeq, leafId, bytes, contextSeq, jumpSeq, copied },
+    tail: { lastSeq, leafId, bytes, contextSeq, firstSeq, jumpSeq, copied },
+    interactedAtMs: row.interactedAtMs,
     root: row.root === row.key ? undefined : row.root,
     settings: differing(row.settings, DEFAULT_SETTINGS),
     usage: differing(row.usage, NO_USAGE),
@@ -76,7 +77,8 @@ export function unpackRow(found: Record<string, unknown>): Session {
     route,
     origin,
     tree,
-    transcript: { id: String(found["transcript"]), ...tail },
+    transcript: { id: String(found["transcript"]), ...tail, firstSeq: tail.firstSeq ?? 1 },
+    interactedAtMs: rest.interactedAtMs ?? 0,
     settings: { ...DEFAULT_SETTINGS, ...settings },
     usage: { ...NO_USAGE, ...usage },
   };
@@ -95,13 +97,16 @@ type Packed = Omit<
   | "route"
   | "origin"
   | "tree"
+  | "interactedAtMs"
 > & {
+  // Absent in rows of version 1: nobody has written, and it is all in one file.
+  readonly interactedAtMs?: number | undefined;
   readonly root?: SessionKey | undefined; // absent: itself
   // Absent: null.
   readonly route?: Session["route"] | undefined;
   readonly origin?: Session["origin"] | undefined;
   readonly tree?: Usage | undefined;
-  readonly tail: Omit<Session["transcript"], "id">;
+  readonly tail: Omit<Session["transcript"], "id" | "firstSeq"> & { readonly firstSeq?: number };
   readonly settings: Partial<Settings>;
   readonly usage: Partial<Usage>;
 };

@@ -87,8 +87,13 @@ const VERSION_1 = `
   INSERT INTO epoch (id) VALUES (lower(hex(randomblob(8))));
 `;
 
+const VERSION_2 = `
+  CREATE TABLE jobs (id TEXT NOT NULL PRIMARY KEY, agent TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX jobs_agent ON jobs (agent, id);
+`;
+
 /** Step i lifts version i to version i + 1. A released step is never edited; a new shape is a new step. */
-export const LADDER: readonly string[] = [VERSION_1];
+export const LADDER: readonly string[] = [VERSION_1, VERSION_2];
 
 /**
  * Brings the database to the top of the ladder. An older state is copied beside itself first; a newer one is

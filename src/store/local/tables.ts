@@ -4,6 +4,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
+import type { Job } from "../../timers/job.ts";
 import type { Timer } from "../../timers/timer.ts";
 import { columnsOf, packRow, ROW, unpackRow } from "./row.ts";
 
@@ -197,6 +198,22 @@ export class Tables {
 
   clearTimer(id: string): void {
     this.#timerClear.run(id);
+  }
+
+  /** Null: there is none. */
+  jobVersion(id: string): number | null {
+    const found = this.#database.prepare("SELECT version FROM jobs WHERE id = ?").get(id);
+    return found ? Number(found["version"]) : null;
+  }
+
+  setJob(job: Job): void {
+    this.#database
+      .prepare("INSERT OR REPLACE INTO jobs (id, agent, version, body) VALUES (?,?,?,?)")
+      .run(job.id, job.agent, job.version, JSON.stringify(job));
+  }
+
+  clearJob(id: string): void {
+    this.#database.prepare("DELETE FROM jobs WHERE id = ?").run(id);
   }
 
   /** False: this id is in the outbox already. */

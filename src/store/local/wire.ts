@@ -127,6 +127,7 @@ export function encodeChange(change: Change, { copied, readOf, missing }: Looked
       };
     }
     case "setTimer":
+    case "setJob":
     case "send":
       // Whatever JSON cannot say is the caller's error, and must not become the writer's.
       return JSON.parse(JSON.stringify(change)) as typeof change;

@@ -21,6 +21,7 @@ import {
   checkParent,
   checkRead,
   checkUntouched,
+  checkVersion,
   companionOf,
   forwardTo,
   headerOf,
@@ -107,10 +108,21 @@ export class Commit {
       case "clearTimer":
         this.#expectTimer(change.id, change.expectDueAtMs);
         return this.#put(this.#tables.timers, change.id, null);
+      case "setJob":
+        checkVersion(change, this.#tables.jobs.get(change.job.id)?.version ?? null);
+        return this.#put(this.#tables.jobs, change.job.id, plain(change.job));
+      case "clearJob":
+        checkVersion(change, this.#tables.jobs.get(change.id)?.version ?? null);
+        return this.#put(this.#tables.jobs, change.id, null);
       case "send":
         return this.#send(change);
       case "settle":
         return this.#settle(change);
+      case "rotate":
+      case "archive":
+      case "restore":
+      case "purge":
+        throw new Error(`not yet: ${change.do}`);
       case "delete":
         return this.#delete(change);
       default:

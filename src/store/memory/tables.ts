@@ -5,6 +5,7 @@ import { BLOB_HELD_MS, MAIL_ID_KEPT_MS } from "../../limits.ts";
 import type { Mail, Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
+import type { Job } from "../../timers/job.ts";
 import type { Timer } from "../../timers/timer.ts";
 import type { Entry } from "../../transcript/entry.ts";
 
@@ -37,6 +38,7 @@ export class Tables {
   readonly waiting = new Map<string, Waiting>();
   readonly taken = new Map<string, Taken>();
   readonly timers = new Map<string, Timer>();
+  readonly jobs = new Map<string, Job>();
   readonly outbox = new Map<string, Numbered<Outgoing>>();
   readonly blobs = new Map<string, Uint8Array>();
   /** When each blob was put, as often as nobody has named it since. */
