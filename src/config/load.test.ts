@@ -57,6 +57,7 @@ describe("what is not given", () => {
       limits: { stepsPerTurn: 200, turnSeconds: 3600, toolSeconds: 600, tokens: null, cost: null },
       subagents: { depth: 3, children: 256, agents: [], model: null, thinking: null },
       context: { sizeTokens: null, reserveTokens: null, summaryModel: null, flush: true },
+      heartbeat: { everyMinutes: 30, hours: null, model: null, to: "main" },
     });
     assert.equal(config.home, "/users/ann/.sessiond");
     assert.deepEqual({ ...config.models.aliases }, {});
@@ -67,6 +68,7 @@ describe("what is not given", () => {
         identityLinks: {},
         threads: "empty",
         sendPolicy: { default: "allow", rules: [] },
+        reset: { usual: { mode: "none" }, byType: new Map(), byChannel: new Map() },
         collectMs: 1000,
       },
     );
@@ -170,7 +172,7 @@ describe("what is wrong", () => {
 
   test("a misspelt key is answered with the one that was meant, any other with those there are", () => {
     const keys =
-      "model, failover, workspace, thinking, verbose, queueMode, tools, limits, subagents, context";
+      "model, failover, workspace, thinking, verbose, queueMode, tools, limits, subagents, context, heartbeat";
     for (const [key, instead] of [
       ["thinkng", "did you mean thinking?"],
       ["Thinking", "did you mean thinking?"],
@@ -187,7 +189,7 @@ describe("what is wrong", () => {
       assert.deepEqual(refused({ agents: { coder: { [key as string]: 1 } } }), [line]);
     }
     assert.deepEqual(refused({ foo: 1 }), [
-      "config: foo is not a key here; there are home, agents, models, mcpServers, session, scheduler, gateway, webhooks, log",
+      "config: foo is not a key here; there are home, agents, models, mcpServers, session, scheduler, gateway, webhooks, log, timezone, upkeep",
     ]);
   });
 

@@ -6,7 +6,7 @@ import { name, names, object, oneOf, text, whole } from "./shapes.ts";
 
 /** Zones are asked of the runtime, which has the tables. */
 export const zone = text('an IANA time zone, such as "Europe/Zurich" or "UTC"').refine(isZone, {
-  error: 'an IANA time zone, such as "Europe/Zurich" or "UTC"',
+  error: 'is no time zone that is known here; one is "Europe/Zurich", another "UTC"',
 });
 
 export function isZone(value: string): boolean {
@@ -42,10 +42,10 @@ export const reset = object({
   mode: oneOf("none", "daily", "idle").describe(
     "When a conversation begins anew: never, once a day, after a pause.",
   ),
-  hour: whole(0, 23).describe("daily: the hour of the day; without it, 4.").optional(),
-  timezone: zone.describe("daily: whose hour it is; without it, `timezone`.").optional(),
+  hour: whole(0, 23).describe("With daily: the hour of the day; without it, 4.").optional(),
+  timezone: zone.describe("With daily: whose hour it is; without it, `timezone`.").optional(),
   idleMinutes: whole(1, defaults.RESET_MINUTES_MAX)
-    .describe("idle: minutes without a message of a person.")
+    .describe("With idle: minutes without a message of a person.")
     .optional(),
 }).superRefine(({ mode, hour, timezone, idleMinutes }, found) => {
   if (mode !== "daily" && (hour ?? timezone) !== undefined)
@@ -68,7 +68,7 @@ export const resetByChannel = names(name, reset);
 
 export const upkeep = object({
   mode: oneOf("warn", "enforce")
-    .describe("warn: what would be done is logged and counted, and nothing is done. enforce: it is done.")
+    .describe("Whether what is planned is only told (warn), or done (enforce).")
     .optional(),
   everyMinutes: whole(1, defaults.UPKEEP_MINUTES_MAX).describe("How often it looks.").optional(),
   staleDays: whole(0, defaults.UPKEEP_DAYS_MAX)
