@@ -16,6 +16,7 @@ import { endedContract } from "./contract/ended.ts";
 import { entriesContract } from "./contract/entries.ts";
 import { feedContract } from "./contract/feed.ts";
 import { forkContract } from "./contract/fork.ts";
+import { jobContract } from "./contract/jobs.ts";
 import { listContract } from "./contract/lists.ts";
 import { mailContract } from "./contract/mail.ts";
 import { openContract } from "./contract/open.ts";
@@ -48,6 +49,7 @@ export function storeContract(name: string, open: Open): void {
     rowContract(corner);
     timerContract(corner);
     outboxContract(corner);
+    jobContract(corner);
     listContract(corner);
     claimContract(corner);
     feedContract(corner, open);

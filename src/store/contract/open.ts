@@ -33,6 +33,7 @@ export function openContract(corner: () => Corner): void {
           leafId: null,
           bytes,
           contextSeq: 1,
+          firstSeq: 1,
           jumpSeq: 0,
           copied: 0,
         },
@@ -43,6 +44,7 @@ export function openContract(corner: () => Corner): void {
         tree: null,
         title: "",
         updatedAtMs: at.world.nowMs(),
+        interactedAtMs: 0,
       });
       for (const range of [{ from: "context" }, { from: 1 }, { since: 0 }, { before: null }] as const) {
         assert.deepEqual(await at.entries(opening.key, range), []);
