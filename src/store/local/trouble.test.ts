@@ -38,6 +38,13 @@ test("what the system and SQLite say has the code of its kind, and what is neith
   }
 });
 
+test("an index of the log that cannot grow is a full disk, as SQLite says; any other failed read or write is not", () => {
+  const said = (errcode: number): Error => Object.assign(new Error("disk I/O error"), { errcode });
+  assert.equal(wordsOf(said(4_874)).code, "disk_full");
+  assert.equal(wordsOf(said(13)).code, "disk_full");
+  for (const errcode of [10, 266, 4_618, 5_130]) assert.equal(wordsOf(said(errcode)).code, "disk_failed");
+});
+
 test("a fault keeps its words, and an error tells its cause", () => {
   assert.deepEqual(wordsOf(new Fault("ended", "it is over", { cause: new Error("x") })), {
     code: "ended",

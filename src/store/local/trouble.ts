@@ -15,7 +15,7 @@ export function isMissing(error: unknown): boolean {
 
 /** No room. */
 export function isFull(error: unknown): boolean {
-  if (sqliteCode(error) !== 0) return sqliteCode(error) === 13; // SQLITE_FULL
+  if (sqliteCode(error) !== 0) return sqliteCode(error) === 13 || isShared(error); // SQLITE_FULL
   return systemCode(error) === "ENOSPC" || systemCode(error) === "EDQUOT";
 }
 
@@ -54,6 +54,11 @@ function messageOf(error: unknown): string {
 
 function systemCode(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : null;
+}
+
+/** SQLITE_IOERR_SHMSIZE: the file that readers share could not grow. SQLite says itself that it means a full disk. */
+function isShared(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && Number(error.errcode) === 4_874;
 }
 
 /** The primary code; 0: it is not of SQLite. */
