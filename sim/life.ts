@@ -52,6 +52,7 @@ export class Life {
       log: logOf(home, isDead),
       catalog: new Catalog(models, [], {}),
       prompts: { of: async () => "" },
+      task: async () => null,
       writeFile: async () => {},
       channels: new Map([["door", doorFor(around, dice, death === null ? 0 : 0.05)]]),
       store: this.store,
@@ -103,7 +104,7 @@ export class Life {
 }
 
 /** Notes are files, and a simulated world has none. */
-const NO_MEMORY: Memory = {
+export const NO_MEMORY: Memory = {
   list: async () => ({ notes: [], more: false, unread: 0 }),
   read: async (_workspace, path) => {
     throw new Fault("not_found", `there is no note ${path}`);

@@ -74,10 +74,8 @@ export const VARIANTS = {
   "answer-apart": [
     {
       file: "src/turns/ending.ts",
-      from: "    const others = [...closing.askers.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];\n",
-      to:
-        "    const answers = closing.askers.replies.answer(ending.words, gone ?? new Map());\n" +
-        "    const others = [...reports, ...below];\n",
+      from: "    const others = [...answers, ...reports, ...below, ...told];\n",
+      to: "    const others = [...reports, ...below, ...told];\n",
     },
     {
       file: "src/turns/ending.ts",

@@ -27,6 +27,7 @@ import { inTurn, replaceFile } from "./sandbox/place.ts";
 import { folderWithin, within } from "./sandbox/within.ts";
 import { LocalStore } from "./store/local/local.ts";
 import type { Store } from "./store/store.ts";
+import { readTask } from "./timers/task.ts";
 import { execTools } from "./tools/exec.ts";
 import { McpServers } from "./tools/mcp/tools.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -99,13 +100,15 @@ export function checkedNames(config: Config, world: World, own: readonly Model[]
   const models = [...rehearsals(world), ...own];
   const sources = providers(world, config.models.providers);
   const catalog = placed("models.aliases", () => new Catalog(models, sources, config.models.aliases));
-  for (const { id, model, failover, subagents, context } of config.agents.values()) {
+  for (const { id, model, failover, subagents, context, heartbeat } of config.agents.values()) {
     placed(`agents.${id}.model`, () => catalog.find(model));
     for (const each of failover) placed(`agents.${id}.failover`, () => catalog.find(each));
     if (subagents.model !== null)
       placed(`agents.${id}.subagents.model`, () => catalog.find(subagents.model ?? ""));
     if (context.summaryModel !== null)
       placed(`agents.${id}.context.summaryModel`, () => catalog.find(context.summaryModel ?? ""));
+    if (heartbeat.model !== null)
+      placed(`agents.${id}.heartbeat.model`, () => catalog.find(heartbeat.model ?? ""));
     for (const each of subagents.agents)
       placed(`agents.${id}.subagents.agents`, () => mustBeAgent(config, each));
   }
@@ -121,6 +124,7 @@ function outside({ config, world, log }: Pick<Wiring, "config" | "world" | "log"
     processes,
     mcp: new McpServers({ world, log, processes, servers: config.mcp }),
     prompts: new Prompts(),
+    task: readTask,
     memory: new FileMemory({ world, log, receipts: join(config.home, "memory-receipts") }),
     writeFile,
     exec: execTools({ processes, world, folderOf }),

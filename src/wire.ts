@@ -12,6 +12,7 @@ import { cleaning } from "./base/redact.ts";
 import type { World } from "./base/world.ts";
 import type { System, Tokens } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
+import { isReminder } from "./calls/received.ts";
 import { opening } from "./calls/send.ts";
 import { Totals } from "./calls/totals.ts";
 import { deadlineDue } from "./children/deadline.ts";
@@ -23,14 +24,22 @@ import { Bus } from "./events/bus.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Deliver } from "./mail/outbox.ts";
 import type { Catalog } from "./models/catalog.ts";
-import { mainKey } from "./routing/key.ts";
+import { mainKey, type SessionKey } from "./routing/key.ts";
 import { Routes } from "./routing/route.ts";
 import type { Processes } from "./sandbox/processes.ts";
 import { Lanes } from "./scheduler/lanes.ts";
 import { Slots } from "./scheduler/slots.ts";
 import { Budgets } from "./sessions/budget.ts";
 import type { Change, Receipt, Store } from "./store/store.ts";
+import { heartbeatEnded } from "./timers/alert.ts";
 import { Clock } from "./timers/clock.ts";
+import { timerDoor } from "./timers/ended.ts";
+import { jobDue, type JobParts } from "./timers/firing.ts";
+import { fitHeartbeats, heartbeatDue, type HeartbeatParts } from "./timers/heartbeat.ts";
+import { alarmedBy } from "./timers/jobs.ts";
+import { isHeartbeat } from "./timers/pulse.ts";
+import type { ReadTask } from "./timers/task.ts";
+import type { Timer } from "./timers/timer.ts";
 import type { McpServers } from "./tools/mcp/tools.ts";
 import type { Tool } from "./tools/tool.ts";
 import { Toolbox } from "./tools/toolbox.ts";
@@ -38,6 +47,7 @@ import { Answers } from "./turns/answers.ts";
 import type { WriteFile } from "./turns/handoff.ts";
 import { Suspects } from "./turns/resuming.ts";
 import { beginWork, type SessionWorker, type WorkParts } from "./turns/worker.ts";
+import { Upkeep } from "./upkeep/rounds.ts";
 
 export interface Wiring {
   readonly config: Config;
@@ -45,6 +55,7 @@ export interface Wiring {
   readonly log: Log;
   readonly catalog: Catalog;
   readonly prompts: Pick<Prompts, "of">;
+  readonly task: ReadTask; // of heartbeats
   readonly channels: ReadonlyMap<string, Deliver>;
   readonly store: Store;
   readonly processes: Pick<Processes, "all" | "killAll" | "killEverything">;
@@ -85,12 +96,12 @@ export function wire(wiring: Wiring): Wired {
     lanes.told(changes, receipt);
     clock.told(changes);
     totals.told(changes);
+    for (const change of changes) if (change.do === "archive") bus.deleted(change.key);
     wiring.told?.(changes, receipt);
     return receipt;
   };
-  const { ours, exec, given } = wiring.tools;
-  const tools = new Toolbox({ ours: [...toolsOf(() => system), ...ours], given, exec, mcp });
-  warnOfPolicies(config, log, tools);
+  const { due, doors, ...unattended } = unattendedIn(wiring, commit, () => system);
+  const tools = toolboxOf(wiring, () => system);
   const agents: ReadonlyMap<string, Agent> = config.agents;
   const work: WorkParts = {
     ...shared,
@@ -112,12 +123,13 @@ export function wire(wiring: Wiring): Wired {
     budgets: new Budgets({ agents, find: (key) => store.session(key) }),
     channels: new Set(channels.keys()),
     clean: cleaning(secretsIn(config)),
-    outbox: { store, commit, world, log, channels },
+    outbox: { store, commit, world, log, channels: doors },
   };
   const lanes: Lanes<SessionWorker> = new Lanes({ ...base, begin: (claim) => beginWork(work, claim) });
-  const clock = new Clock({ ...base, commit, due: (timer) => deadlineDue(store, timer) });
+  const clock = new Clock({ ...base, commit, due });
   const system: System = {
     ...shared,
+    ...unattended,
     config,
     routes: new Routes(config.session),
     lanes,
@@ -126,17 +138,63 @@ export function wire(wiring: Wiring): Wired {
     memory: wiring.memory,
     totals,
     tokens: wiring.tokens ?? null,
+    commit,
+    isDraining: () => door.isDraining,
   };
   const door = new Door({ system, bus, commit });
   return { system, bus, door };
 }
 
-/** Every agent's main session exists from the first start; then what was left is gone on with. */
+/** What goes on while nobody looks: jobs, heartbeats, upkeep. */
+function unattendedIn(
+  { config, world, log, store, channels, task, processes }: Wiring,
+  commit: (changes: readonly Change[]) => Promise<Receipt>,
+  system: () => System,
+) {
+  const base = { world, log, store, channels: new Set(channels.keys()) };
+  const heartbeat: HeartbeatParts = { ...base, config, task, troubles: new Map() };
+  const agents: ReadonlyMap<string, Agent> = config.agents;
+  const jobs: JobParts = {
+    ...base,
+    policy: config.session.sendPolicy,
+    opening: (key) => opening(system(), key),
+    workspaceOf: (agent) => agents.get(agent)?.workspace ?? null,
+  };
+  const due = async (timer: Timer): Promise<readonly Change[]> => {
+    if (isReminder(timer)) return [];
+    const job = alarmedBy(timer);
+    if (job !== null) return await jobDue(jobs, job);
+    return isHeartbeat(timer.id) ? await heartbeatDue(heartbeat, timer) : await deadlineDue(store, timer);
+  };
+  const door = timerDoor({ jobs, commit, beatEnded: (beat, end) => heartbeatEnded(heartbeat, beat, end) });
+  const doors: ReadonlyMap<string, Deliver> = new Map([...channels, ["timer", door]]);
+  const programs = (): ReadonlySet<SessionKey> => withPrograms(processes);
+  const upkeep = new Upkeep({ ...base, commit, policy: config.upkeep, programs });
+  return { heartbeat, jobs, upkeep, due, doors };
+}
+
+/** Every agent's main session exists from the first start, and its heartbeat; then what was left is gone on with. */
 export async function begin(system: System): Promise<void> {
   const mains = [...system.config.agents.keys()].map(mainKey);
   await system.store.commit(await Promise.all(mains.map((key) => opening(system, key))));
+  const beats = await fitHeartbeats(system.heartbeat);
+  if (beats.length > 0) await system.store.commit(beats);
   system.lanes.start();
   system.clock.start();
+  system.upkeep.start();
+}
+
+function withPrograms(processes: Wiring["processes"]): ReadonlySet<SessionKey> {
+  return new Set(processes.all().flatMap(({ session }) => session ?? []));
+}
+
+function toolboxOf(
+  { config, log, mcp, tools: { ours, exec, given } }: Wiring,
+  system: () => System,
+): Toolbox {
+  const tools = new Toolbox({ ours: [...toolsOf(system), ...ours], given, exec, mcp });
+  warnOfPolicies(config, log, tools);
+  return tools;
 }
 
 function warnOfPolicies({ agents }: Config, log: Log, tools: Toolbox): void {

@@ -61,7 +61,7 @@ describe("the simulator", () => {
   test("loads no threads, sockets, streams, programs, providers or files of its own", () => {
     const outside = importedBy("sim/run.ts");
     // The API of OpenTelemetry does nothing by itself.
-    const ours = "json5 node:buffer node:crypto node:fs node:fs/promises node:path node:util zod";
+    const ours = "croner json5 node:buffer node:crypto node:fs node:fs/promises node:path node:util zod";
     const allowed = new Set([...ours.split(" "), "@opentelemetry/api"]);
     assert.deepEqual(
       [...outside].filter((each) => !allowed.has(each)),

@@ -18,6 +18,9 @@ import type { Lanes } from "../scheduler/lanes.ts";
 import type { Slots } from "../scheduler/slots.ts";
 import type { Change, Receipt, Store } from "../store/store.ts";
 import type { Clock } from "../timers/clock.ts";
+import type { JobParts } from "../timers/firing.ts";
+import type { HeartbeatParts } from "../timers/heartbeat.ts";
+import type { Upkeep } from "../upkeep/rounds.ts";
 import type { McpServers } from "../tools/mcp/tools.ts";
 import type { Calling } from "../tools/tool.ts";
 import type { Answers } from "../turns/answers.ts";
@@ -54,6 +57,9 @@ export interface System {
   readonly routes: Routes;
   readonly lanes: Lanes<SessionWorker>;
   readonly clock: Clock; //        what fires timers
+  readonly upkeep: Upkeep; //      what keeps the disk bounded
+  readonly heartbeat: HeartbeatParts;
+  readonly jobs: JobParts; //      what begins runs of jobs
   readonly slots: Slots; //        model calls
   readonly processSlots: Slots; // programs that agents run
   readonly processes: Pick<Processes, "all" | "killEverything">;
@@ -62,6 +68,13 @@ export interface System {
   readonly answers: Answers;
   readonly totals: Totals;
   readonly tokens: Tokens | null; // null: nobody but this program calls
+  /**
+   * For what follows from a call once its changes are durable. What a call itself does is in its changes: a second commit may
+   * never come, because a crash may.
+   */
+  readonly commit: (changes: readonly Change[]) => Promise<Receipt>;
+  /** The gateway is about to close: nothing new is taken. */
+  readonly isDraining: () => boolean;
 }
 
 /** Who may call from outside. The gateway keeps them (gateway/tokens.ts). */

@@ -76,8 +76,8 @@ export async function chat(
   configured(system, parseAgent(agent));
   const { key, replyTo } = system.routes.of({ ...who, thread, topic: false, agent: parseAgent(agent) });
   const session = await system.store.session(key);
-  const { id: transcript = null, lastSeq = 0 } = session?.transcript ?? {};
-  const seq = seqAt(from ?? null, { name: "the chat", transcript, lastSeq });
+  const { lastSeq = 0 } = session?.transcript ?? {};
+  const seq = seqAt(from ?? null, { name: "the chat", bornAtMs: session?.bornAtMs ?? null, lastSeq });
   return shown(new View(system, key, replyTo), bus, { session, from: seq }, signal);
 }
 
@@ -158,7 +158,7 @@ class View {
 
   async #placeAfter(seq: number): Promise<string | null> {
     this.#row ??= await this.#system.store.session(this.key); // It was opened since.
-    return this.#row && placeAfter(seq, this.#row.transcript.id);
+    return this.#row && placeAfter(seq, this.#row.bornAtMs);
   }
 
   /** True: this is news. */

@@ -19,7 +19,8 @@ const focus = z
   .optional()
   .describe("What is to be kept above all.");
 const { timeoutMs } = askInput.shape;
-const ended = {
+/** How what was wished came out. */
+export const ended = {
   outcome: answered.shape.outcome.describe(
     "done; unanswered: nobody waits any longer, and it is still going to be done; or how the turn ended in which it was to be.",
   ),

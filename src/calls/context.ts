@@ -239,15 +239,21 @@ async function rewind(
 
 /** A session whose owner can do something to its history. */
 async function writable(system: System, caller: Caller, sessionKey: string): Promise<Session> {
+  const session = await owned(system, caller, sessionKey);
+  if (session.transcript.leafId === null)
+    throw new Fault("not_found", `nothing was said in ${session.key} yet`, { todo: "write to it first" });
+  return session;
+}
+
+/** The same, also where nothing was said yet. */
+export async function owned(system: System, caller: Caller, sessionKey: string): Promise<Session> {
   const session = await reached(system, caller, parseKey(sessionKey));
-  const { key, agent, state, signal, transcript } = session;
+  const { key, agent, state, signal } = session;
   configured(system, agent);
   if (state.kind === "ended")
     throw new Fault("ended", `${key} has ended: nothing of it is shown to a model any more`);
   if (state.kind === "paused" || signal === "pause")
     throw new Fault("busy", `${key} is paused`, { todo: "`cont` lets it go on; then it can be done" });
-  if (transcript.lastSeq === 0)
-    throw new Fault("not_found", `nothing was said in ${key} yet`, { todo: "write to it first" });
   return session;
 }
 

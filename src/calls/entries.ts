@@ -92,7 +92,7 @@ export async function entries(
 
 /** Of the entry that is so many from the end of the active path; 1: there are fewer. */
 async function seqBack({ store }: System, { transcript }: Session, many: number): Promise<number> {
-  if (transcript.lastSeq === 0) return 1;
+  if (transcript.leafId === null) return 1;
   let left = many;
   for await (const entry of store.entries(transcript.id, { before: null })) {
     if (entry.type === "gap") continue;

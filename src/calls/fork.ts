@@ -111,7 +111,7 @@ export async function seqOf(system: System, { key, transcript }: Session, id: st
 }
 
 function nothingToCopy({ key, transcript }: Session, through: number | null): Fault {
-  if (transcript.lastSeq === 0)
+  if (transcript.leafId === null)
     return new Fault("not_found", `nothing was said in ${key} yet`, {
       todo: "write to it first; a message to a new key opens a session",
     });

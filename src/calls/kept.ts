@@ -97,8 +97,8 @@ async function entryOf(looking: Looking, id: string): Promise<Entry | null> {
 
 /** Back from the end; then among those that a fork began with, which may be further back than that. */
 async function lookedFor(looking: Looking, is: (entry: Entry) => boolean): Promise<Entry | null> {
-  const { lastSeq, copied } = looking.session.transcript;
-  if (lastSeq === 0) return null;
+  const { leafId, copied } = looking.session.transcript;
+  if (leafId === null) return null;
   const back = await firstIn(looking, { before: null }, is, ENTRY_LOOKBACK_ENTRIES);
   if (back.found !== null || back.isAll || copied === 0) return back.found;
   return (await firstIn(looking, { since: 1 }, is, copied)).found;

@@ -11,6 +11,15 @@ export const HISTORY_ENTRY_CHARS_MAX = 4_000;
 export const HISTORY_CALLS_MAX = 10;
 export const HISTORY_CALL_CHARS_MAX = 400;
 
+/** How long whoever archives a session waits until it is packed; what takes longer is packed while nobody waits. */
+export const ARCHIVE_PACK_MS = 10_000;
+
+/** Steps of a plan of upkeep that one answer tells: about what a hundred thousand sessions come to, some twenty megabytes. */
+export const PLAN_STEPS_MAX = 100_000;
+
+/** How long who asks for a run of upkeep is kept waiting at most before it is told how far it is. */
+export const UPKEEP_WAIT_SECONDS_MAX = 60;
+
 /** Waiting letters that a status counts. */
 export const LETTERS_COUNTED_MAX = 100;
 
@@ -52,6 +61,45 @@ export const LISTED_MAX_OF_TOOL = 20;
  */
 export const TRACE_ENTRIES_MAX = 5_000;
 export const TRACE_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Jobs of one agent. Somebody looks after them by a list; and an agent that adds one in every turn is stopped before the clock has
+ * nothing else to do.
+ */
+export const JOBS_PER_AGENT_MAX = 1_000;
+
+/** Jobs that are looked through for one that is named by its name or by the beginning of its id. */
+export const JOBS_LOOKED_MAX = 5_000;
+
+/** Characters of an id that are a beginning: fewer are often a slip, and fit many. */
+export const JOB_BEGIN_CHARS_MIN = 4;
+
+/** Bytes of what a job is to do: pages of it are held in memory. A longer one is a file, which the message names. */
+export const JOB_MESSAGE_BYTES_MAX = 32 * 1024;
+
+/** Characters of a message, and of a run's note, that a list tells. */
+export const JOB_MESSAGE_CHARS_TOLD = 200;
+
+/** How far away a time may be, and how long a span: ten years. Beyond it a year was most likely mistyped. */
+export const JOB_SPAN_MS_MAX = 3_660 * 24 * 60 * 60 * 1_000;
+
+/** By how much a job may be put off so that many do not fire at once. Whatever is once a day stays so. */
+export const JOB_STAGGER_MS_MAX = 24 * 60 * 60 * 1_000;
+
+/** Failures in a row that somebody may let happen. */
+export const JOB_FAILURES_MAX = 1_000;
+
+/** Times that are told of a job: enough to see whether an expression means what was meant. */
+export const JOB_TIMES_TOLD = 5;
+
+/**
+ * How long a chat command of a channel is waited for before it is answered: whoever brought it waits too, and some give up after half
+ * a minute. What takes longer is done all the same.
+ */
+export const COMMAND_WAIT_MS = 15_000;
+
+/** How long it is known that a command came: channels that deliver again do so within minutes, a few within a day. */
+export const COMMAND_REMEMBERED_MS = 2 * 24 * 60 * 60 * 1_000;
 
 assert(HISTORY_BYTES_MAX_OF_TOOL < RESULT_BYTES_MAX, "a page that a tool returns is not cut");
 assert(RESULT_PAGE_BYTES_MAX_OF_TOOL + 1_500 < RESULT_BYTES_MAX, "a page that is read is not cut");

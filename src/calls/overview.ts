@@ -50,6 +50,21 @@ export const overview = z.strictObject({
       }),
     )
     .describe("Servers of tools."),
+  upkeep: z
+    .strictObject({
+      mode: z.enum(["warn", "enforce"]),
+      rounds: z.int().describe("Since the start."),
+      lookedAt: z.string().nullable().describe("null: it has not looked yet; so are those below."),
+      use: z
+        .strictObject({ sessions: z.int(), transcripts: z.int(), archives: z.int(), blobs: z.int() })
+        .nullable()
+        .describe("How many sessions, and bytes on the disk."),
+      steps: z.int().nullable().describe("How much there was to do. With mode warn nobody does it."),
+      overBytes: z
+        .int()
+        .describe("Above upkeep.diskMiB, of what is protected, named or of today: worth a look."),
+    })
+    .describe("What keeps the disk bounded, at its last look."),
   totals: totals.describe("Since the start."),
 });
 
@@ -82,7 +97,8 @@ export const models = z.strictObject({
 
 type Overview = z.input<typeof overview>;
 
-export function overviewOf({ slots, processSlots, processes, mcp, totals }: System): Overview {
+export function overviewOf(system: System): Overview {
+  const { slots, processSlots, processes, mcp, totals } = system;
   const load = slots.load();
   return {
     slots: slotsOf(load),
@@ -97,7 +113,20 @@ export function overviewOf({ slots, processSlots, processes, mcp, totals }: Syst
       ...server,
       retryAt: retryAtMs === null ? null : new Date(retryAtMs).toISOString(),
     })),
+    upkeep: upkeepOf(system),
     totals: totals.now,
+  };
+}
+
+function upkeepOf({ upkeep, config }: System): Overview["upkeep"] {
+  const { rounds, lookedAtMs, use, planned, over } = upkeep.standing;
+  return {
+    mode: config.upkeep.mode,
+    rounds,
+    lookedAt: lookedAtMs === null ? null : new Date(lookedAtMs).toISOString(),
+    use,
+    steps: planned === null ? null : Object.values(planned).reduce((sum, each) => sum + each, 0),
+    overBytes: over,
   };
 }
 

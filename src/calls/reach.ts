@@ -52,6 +52,12 @@ function extentOf(caller: Caller): Extent {
   }
 }
 
+/** Whether a caller may see everything of its agent. */
+export function seesAgent(caller: Caller): boolean {
+  const { of } = extentOf(caller);
+  return of === "all" || of === "agent";
+}
+
 function sees(caller: Caller, session: Session): boolean {
   const extent = extentOf(caller);
   switch (extent.of) {

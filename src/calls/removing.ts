@@ -30,18 +30,24 @@ export async function remove(
   const session = await reached(system, caller, parseKey(input.sessionKey));
   if (session.key === mainKey(session.agent as AgentId))
     throw new Fault("forbidden", `${session.key} always exists: an agent's main session is never removed`);
+  const tree = await quietTree(system, session, "removed");
+  const changes = tree.map(({ key, transcript }): Change => {
+    return { do: "delete", key, expect: { transcript: transcript.id, lastSeq: transcript.lastSeq } };
+  });
+  return { changes: changes.toReversed(), output: () => ({ sessionKey: session.key, removed: tree.length }) };
+}
+
+/** It, and all below it, the lowest last. Fault busy when something happens in one of them: then nothing may be `done` to any. */
+export async function quietTree(system: System, session: Session, done: string): Promise<readonly Session[]> {
   const tree = [session, ...(await below(system.store, session.key))];
   const programs = new Set(system.processes.all().map((program) => program.session));
   for (const each of tree) {
     const why = await busyWith(system, each, programs);
     if (why === null) continue;
     const whose = each === session ? "" : `, which is below ${session.key},`;
-    throw new Fault("busy", `${each.key}${whose} ${why}: nothing was removed`);
+    throw new Fault("busy", `${each.key}${whose} ${why}: nothing was ${done}`);
   }
-  const changes = tree.map(({ key, transcript }): Change => {
-    return { do: "delete", key, expect: { transcript: transcript.id, lastSeq: transcript.lastSeq } };
-  });
-  return { changes: changes.toReversed(), output: () => ({ sessionKey: session.key, removed: tree.length }) };
+  return tree;
 }
 
 /** Null: nothing happens in it, and nothing is on its way to it or from it. */

@@ -82,6 +82,16 @@ export const sent = z.strictObject({
   seq: z.int().describe("The last entry before it: follow the session from here."),
 });
 
+export const received = sent.extend({
+  command: z
+    .string()
+    .nullable()
+    .describe(
+      "What came of a chat command, where no channel brings it: in the web chat, and without a channel. null: it was none, or the " +
+        "channel brings it.",
+    ),
+});
+
 const timeoutMs = z.int().min(0).max(86_400_000).optional().describe("How long to wait (default: an hour).");
 
 export const waitInput = z.strictObject({

@@ -12,6 +12,7 @@ import {
 import type { Letter } from "../mail/letter.ts";
 import { handedOn } from "../mail/urgency.ts";
 import { chatOf, describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
+import type { Routed } from "../routing/route.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Block } from "../transcript/entry.ts";
@@ -92,29 +93,35 @@ async function sendFromSession(
   return { id: letter.id, changes: [{ do: "post", to: [of.key], letter }], output };
 }
 
-export async function receive(
-  system: System,
-  caller: Caller,
-  input: z.output<typeof receiveInput>,
-): Promise<Sending> {
-  const { message: _message, images: _images, mode, id, ...envelope } = input;
-  const agent = parseAgent(input.agent);
-  configured(system, agent);
-  const routed = system.routes.of({ ...envelope, agent });
-  const { channel, account } = envelope;
+type Received = z.output<typeof receiveInput>;
+
+export async function receive(system: System, caller: Caller, input: Received): Promise<Sending> {
+  const { id, routed } = arrival(system, caller, input);
   const letter: Letter = {
-    id: letterId(
-      ["receive", principalOf(caller), channel, account ?? "", routed.key],
-      id ?? system.world.newId(),
-    ),
+    id,
     from: routed.from,
     class: "interactive",
-    mode: mode ?? null,
+    mode: input.mode ?? null,
     content: await contentOf(system, input),
     replyTo: input.channel === "" ? null : routed.replyTo, // what came through no channel is read where it is
     origin: routed.origin,
   };
   return await posting(system, routed.key, letter);
+}
+
+/** Where a message of a channel belongs, and the id that it has there. */
+export function arrival(
+  system: System,
+  caller: Caller,
+  input: Received,
+): { readonly id: string; readonly routed: Routed } {
+  const { message: _message, images: _images, mode: _mode, id, ...envelope } = input;
+  const agent = parseAgent(input.agent);
+  configured(system, agent);
+  const routed = system.routes.of({ ...envelope, agent });
+  const { channel, account } = envelope;
+  const whose = ["receive", principalOf(caller), channel, account ?? "", routed.key];
+  return { id: letterId(whose, id ?? system.world.newId()), routed };
 }
 
 /** The id of a letter that was sent to a session by its key. */

@@ -5,10 +5,12 @@
 // one, as `watch` has them, may be.
 
 import { z } from "zod";
+import { Fault } from "../base/fault.ts";
 import type { Bus, Event } from "../events/bus.ts";
 import { follow as following } from "../events/follow.ts";
 import { WATCH_PAUSE_MS } from "../limits.ts";
 import { DEFAULT_AGENT, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
+import type { Entry, Gap } from "../transcript/entry.ts";
 import type { Person, Scope, System } from "./call.ts";
 import { chat, chatInput, chatted } from "./chat.ts";
 import { place, placeAfter, seqAt } from "./place.ts";
@@ -90,7 +92,7 @@ export const streams = {
     run: async (system, bus, { sessionKey: of, from }, signal) => {
       const key = of === undefined ? mainKey(DEFAULT_AGENT) : parseKey(of);
       const begin = await beginning(system, key, from ?? null);
-      return withResume(followFrom(system, bus, begin, signal), begin.transcript);
+      return withResume(followFrom(system, bus, begin, signal), begin.bornAtMs);
     },
   }),
   watch: stream({
@@ -134,7 +136,7 @@ export async function follow(
 
 interface FollowedFrom {
   readonly key: SessionKey;
-  readonly transcript: string;
+  readonly bornAtMs: number;
   readonly seq: number;
 }
 
@@ -143,17 +145,23 @@ async function beginning(
   key: SessionKey,
   from: number | string | null,
 ): Promise<FollowedFrom> {
-  const { id: transcript, lastSeq } = (await reached(system, ANYBODY, key)).transcript;
-  return { key, transcript, seq: seqAt(from, { name: key, transcript, lastSeq }) };
+  const { bornAtMs, transcript } = await reached(system, ANYBODY, key);
+  const { lastSeq } = transcript;
+  return { key, bornAtMs, seq: seqAt(from, { name: key, bornAtMs, lastSeq }) };
 }
 
 function followFrom(
   { store }: System,
   bus: Bus,
-  { key, transcript, seq: from }: FollowedFrom,
+  { key, bornAtMs, seq: from }: FollowedFrom,
   signal: AbortSignal,
 ): AsyncGenerator<Event, void> {
-  const readSince = (seq: number) => store.entries(transcript, { since: seq });
+  // By its key: it may go on in another file by then.
+  const readSince = async function* (seq: number): AsyncIterable<Entry | Gap> {
+    const session = await store.session(key);
+    if (session?.bornAtMs !== bornAtMs) throw new Fault("not_found", `${key} was removed`);
+    yield* store.entries(session.transcript.id, { since: seq });
+  };
   return following(bus, { key, readSince }, from, signal);
 }
 
@@ -162,12 +170,12 @@ const ANYBODY: Person = { kind: "person", principal: "", scope: "read" };
 
 async function* withResume(
   events: AsyncIterable<Event>,
-  transcript: string,
+  bornAtMs: number,
 ): AsyncGenerator<Streamed<z.input<typeof followed>>> {
   for await (const event of events)
     yield {
       event: event as z.input<typeof followed>,
-      resume: event.type === "entry" ? placeAfter(event.seq, transcript) : null,
+      resume: event.type === "entry" ? placeAfter(event.seq, bornAtMs) : null,
     };
 }
 

@@ -1,24 +1,32 @@
 // The table of calls: everything that can be asked of sessiond, on one screen. Adding a call is adding a line here; every
 // door is made from this table.
 
+import { archiveCalls } from "./archiving.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
+import { commandCalls } from "./commands.ts";
 import { contextCalls } from "./context.ts";
+import { cronCalls } from "./cron.ts";
 import { fork, forked, forkInput } from "./fork.ts";
+import { heartbeatCalls } from "./heartbeat.ts";
 import { lookingCalls } from "./looking.ts";
 import { memoryCalls } from "./memory.ts";
 import { remove, removed, removeInput } from "./removing.ts";
 import { outbox, redeliver } from "./outbox.ts";
 import * as shape from "./schemas.ts";
-import { receive, send } from "./send.ts";
+import { receivingCalls } from "./received.ts";
+import { reset } from "./resetting.ts";
+import { send } from "./send.ts";
 import { pin, set, signal } from "./setting.ts";
 import * as settings from "./setting-shapes.ts";
 import * as gateway from "./overview.ts";
 import * as child from "./child-shapes.ts";
 import { children, join, kill, spawn, steer, subagents, yieldTurn } from "./children.ts";
 import { tokenCalls } from "./tokens.ts";
+import { upkeepCalls } from "./upkeep.ts";
 
-export const calls = {
+/** All that others are made of. */
+const rows = {
   send: call({
     about:
       "Sends a message to a session. It is acknowledged when it is durable; the answer comes later, in that session.",
@@ -42,18 +50,6 @@ export const calls = {
     output: shape.asked,
     idempotent: false,
     run: ask,
-  }),
-  receive: call({
-    about:
-      "A message from a channel: it finds its session by itself, and the answer goes back through the channel.",
-    who: "person",
-    tool: null,
-    scope: "operate",
-    http: "POST /receive",
-    input: shape.receiveInput,
-    output: shape.sent,
-    idempotent: false,
-    run: receive,
   }),
   wait: call({
     about: "Waits until the turn that took a message has ended, and says how, with the answer.",
@@ -196,7 +192,7 @@ export const calls = {
   }),
   remove: call({
     about:
-      "Removes a session and everything below it for good, with their transcripts. Refused while one of them does something, " +
+      "Removes a session and everything below it for good, with their transcripts and archives. Refused while one of them does something, " +
       "or has mail; main sessions stay.",
     who: "person",
     tool: null,
@@ -288,7 +284,20 @@ export const calls = {
   }),
   ...contextCalls,
   ...memoryCalls,
+  ...heartbeatCalls,
+  ...cronCalls,
+  ...archiveCalls,
+  ...upkeepCalls,
   ...tokenCalls,
+  reset,
+} satisfies Record<string, Call>;
+
+export type Rows = typeof rows;
+
+export const calls = {
+  ...rows,
+  ...receivingCalls(rows),
+  ...commandCalls(rows),
 } satisfies Record<string, Call>;
 
 export type Calls = typeof calls;

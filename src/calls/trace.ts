@@ -68,7 +68,7 @@ export async function trace(
  */
 async function piecesOf({ store }: System, session: Session, turn: string | null): Promise<Found | null> {
   const { transcript, state } = session;
-  if (transcript.lastSeq === 0) return null;
+  if (transcript.leafId === null) return null;
   const gathered = new Gathered();
   const isWanted = (of: string): boolean => turn === null || of === turn;
   let looked = 0;

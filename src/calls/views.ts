@@ -185,7 +185,7 @@ const LAST_ENTRIES_MAX = 100;
 async function lastAnswer(system: System, { transcript }: Session): Promise<LastAnswer> {
   const newest: (Entry | Gap)[] = [];
   let tokens = 0;
-  if (transcript.lastSeq === 0) return { tokens, fallback: null, lastTurn: null };
+  if (transcript.leafId === null) return { tokens, fallback: null, lastTurn: null };
   for await (const entry of system.store.entries(transcript.id, { before: null })) {
     newest.push(entry);
     if (tokens > 0 || newest.length >= LAST_ENTRIES_MAX) break;

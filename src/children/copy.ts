@@ -72,9 +72,9 @@ export async function copiedOf(
 }
 
 function notOnPath({ key, transcript }: Session, seq: number): Fault {
-  const { lastSeq } = transcript;
+  const { lastSeq, leafId } = transcript;
   const range =
-    lastSeq === 0 ? "it has none yet" : `name one from 1 to ${lastSeq} that no rewind left behind`;
+    leafId === null ? "it has none yet" : `name one from 1 to ${lastSeq} that no rewind left behind`;
   return new Fault("not_found", `${key} has no entry ${seq} on its active path that can be read: ${range}`);
 }
 

@@ -50,7 +50,6 @@ async function run({ args, client: find, screen }: Invocation): Promise<number> 
     header: (width) => headerOf(sessionKey, status, world.nowMs(), width),
     past: status === null ? null : await pastOf(client, sessionKey),
     end: from ?? 0,
-    keyOf: (text) => keyOf(client, text),
   }).run();
 }
 

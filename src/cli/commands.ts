@@ -5,10 +5,12 @@ import { chat } from "./chat.ts";
 import type { Command } from "./command.ts";
 import { completion } from "./completion.ts";
 import { config } from "./config.ts";
+import { cron } from "./cron.ts";
 import { doctor } from "./doctor.ts";
 import { exportCommand } from "./export.ts";
-import { compact, context, handoff, rewind } from "./context.ts";
+import { compact, context, handoff, reset, rewind } from "./context.ts";
 import { fork, outbox, rm, search } from "./keeping.ts";
+import { heartbeat } from "./heartbeat.ts";
 import { log } from "./log.ts";
 import { memory } from "./memory.ts";
 import { backup, fsck, rebuild } from "./offline.ts";
@@ -22,6 +24,7 @@ import { spawn } from "./spawn.ts";
 import { status } from "./status.ts";
 import { top } from "./top.ts";
 import { trace } from "./trace.ts";
+import { archive, archives, restore, upkeep } from "./upkeep.ts";
 
 export interface Group {
   readonly title: string;
@@ -32,10 +35,10 @@ export const GROUPS: readonly Group[] = [
   { title: "Talking", commands: [chat, send, wait, spawn, steer] },
   {
     title: "Looking",
-    commands: [ps, top, status, log, context, result, trace, search, memory, outbox, models],
+    commands: [ps, top, status, log, context, result, trace, search, memory, heartbeat, outbox, models],
   },
   { title: "Ruling", commands: [abort, stop, cont, kill, nice, limit, pin, label, model] },
-  { title: "Going on", commands: [compact, handoff, rewind, fork, rm] },
+  { title: "Going on", commands: [compact, handoff, rewind, reset, fork, archive, restore, rm, cron] },
   { title: "The daemon", commands: [serve, mcp, token, config, doctor, completion] },
-  { title: "The home", commands: [exportCommand, fsck, rebuild, backup] },
+  { title: "The home", commands: [upkeep, archives, exportCommand, fsck, rebuild, backup] },
 ];

@@ -4,7 +4,7 @@ import type { Command, Completes, Option } from "./command.ts";
 
 /** What a word is completed with: words, or what the script finds out by itself. */
 interface Known {
-  readonly kind: "words" | "session" | "file" | "folder" | "nothing";
+  readonly kind: "words" | "session" | "job" | "file" | "folder" | "nothing";
   readonly words: readonly string[];
 }
 
@@ -109,6 +109,7 @@ _sessiond() {
     @file) COMPREPLY=($(compgen -f -- "$cur")) ;;
     @folder) COMPREPLY=($(compgen -d -- "$cur")) ;;
     @session) COMPREPLY=($(compgen -W "$(sessiond completion keys 2> /dev/null)" -- "$cur")) ;;
+    @job) COMPREPLY=($(compgen -W "$(sessiond completion jobs 2> /dev/null)" -- "$cur")) ;;
     *) COMPREPLY=($(compgen -W "$found" -- "$cur")) ;;
   esac
   if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
@@ -142,6 +143,11 @@ _sessiond_session() {
   local -a keys
   keys=(\${(f)"$(sessiond completion keys 2> /dev/null)"})
   compadd -a keys
+}
+_sessiond_job() {
+  local -a jobs
+  jobs=(\${(f)"$(sessiond completion jobs 2> /dev/null)"})
+  compadd -a jobs
 }
 _sessiond() {
   local -a commands
@@ -180,6 +186,8 @@ function zshAction({ kind, words }: Known): string {
       return `(${words.join(" ")})`;
     case "session":
       return "_sessiond_session";
+    case "job":
+      return "_sessiond_job";
     case "file":
       return "_files";
     case "folder":
@@ -214,6 +222,7 @@ ${lines.join("\n")}
 }
 
 const FISH_KEYS = "-a '(sessiond completion keys 2> /dev/null)'";
+const FISH_JOBS = "-a '(sessiond completion jobs 2> /dev/null)'";
 
 function fishValue(value: Known): string {
   return value.kind === "file" || value.kind === "folder" ? "-rF" : `-x ${fishPlace(value)}`.trimEnd();
@@ -225,6 +234,8 @@ function fishPlace({ kind, words }: Known): string {
       return `-a ${fishText(words.join(" "))}`;
     case "session":
       return FISH_KEYS;
+    case "job":
+      return FISH_JOBS;
     case "file":
     case "folder":
       return "-F";

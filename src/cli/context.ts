@@ -1,14 +1,18 @@
-// What fills a session's context, and what is done about it: context, compact, handoff, rewind.
+// What fills a session's context, and what is done about it: context, compact, handoff, rewind, reset.
 
-import { Fault } from "../base/fault.ts";
 import { alarm } from "../base/waiting.ts";
 import { RealWorld } from "../base/world.ts";
-import type { Output } from "../calls/door.ts";
+import { entryIn } from "../calls/commands/conversation.ts";
+import {
+  compactedWords,
+  contextLines,
+  handedWords,
+  resetWords,
+  rewoundWords,
+} from "../calls/commands/words.ts";
 import { SESSION, textOf, type Command } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { count, cut, dim, json, many, oneLine, percent, whole, type Screen } from "./output.ts";
-
-type Context = Output<"context">;
+import { dim, json, type Screen } from "./output.ts";
 
 export const context: Command = {
   name: "context",
@@ -20,57 +24,10 @@ export const context: Command = {
     const sessionKey = await keyOf(client, args[0] ?? "main", signal);
     const about = await client.call("context", { sessionKey }, signal);
     if (screen.json) json(screen, about);
-    else for (const line of contextLines(about, screen)) screen.out(`${line}\n`);
+    else for (const line of contextLines(about, (text) => dim(screen, text))) screen.out(`${line}\n`);
     return 0;
   },
 };
-
-/** Also for the chat. */
-export function contextLines(about: Context, screen: Screen | null): readonly string[] {
-  const { tokens, window, most, compactAt, parts, pruned, compaction, pins, model } = about;
-  const faint = (text: string): string => (screen === null ? text : dim(screen, text));
-  const shares: readonly (readonly [string, number])[] = [
-    ["system prompt", parts.system],
-    ["tools", parts.tools],
-    ["summary", parts.summary],
-    ["messages", parts.messages],
-    ["tool results", parts.toolResults],
-  ];
-  const lines = [
-    `${count(tokens)} tokens, ${percent(tokens, window)} of the ${count(window)} of ${model}; summarised past ${count(compactAt)}`,
-    ...shares.map(
-      ([name, part]) => `  ${faint(name.padEnd(14))} ${count(part).padStart(7)}  ${bar(part, tokens)}`,
-    ),
-  ];
-  if (tokens > most) lines.push(`  the next request is cut to ${count(most)}, so that it fits`);
-  if (pins.length > 0) lines.push(`  ${many(pins.length, "entry", "entries")} pinned`);
-  for (const { entry, seq, text } of pins)
-    lines.push(`    ${seq === null ? oneLine(entry) : `#${seq}`} ${faint(cut(oneLine(text), PIN_CELLS))}`);
-  if (pruned.results > 0)
-    lines.push(
-      `  ${many(pruned.results, "tool result")} removed from the prompt (${whole(pruned.bytes)} bytes); sessiond result reads them`,
-    );
-  if (compaction !== null) {
-    const why =
-      compaction.truncated === null ? "" : `; cut without a summary: ${cut(compaction.truncated, WHY_CELLS)}`;
-    lines.push(
-      `  compacted at entry ${compaction.seq} from ${count(compaction.tokensBefore)} tokens${oneLine(why)}`,
-    );
-  }
-  return lines;
-}
-
-/** Of the words of a pinned entry: beside its number they fit a line. */
-const PIN_CELLS = 60;
-
-/** Of why there is no summary. */
-const WHY_CELLS = 100;
-
-const BAR_CELLS = 30;
-
-function bar(part: number, of: number): string {
-  return "█".repeat(of === 0 ? 0 : Math.round((part / of) * BAR_CELLS));
-}
 
 /** Whoever waits longer is told for what. */
 const SLOW_MS = 1_000;
@@ -107,20 +64,6 @@ export const compact: Command = {
   },
 };
 
-/** Also for the chat. */
-export function compactedWords({ outcome, reason, tokensBefore, tokensAfter }: Output<"compact">): string {
-  if (tokensBefore !== null && tokensAfter !== null)
-    return `${count(tokensBefore)} tokens became ${count(tokensAfter)}${reason === null ? "" : `; ${reason}`}`;
-  return outcome === "done" ? (reason ?? "nothing to do") : `not compacted${yet({ outcome, reason })}`;
-}
-
-/** Of what is not done. */
-function yet({ outcome, reason }: Pick<Output<"compact">, "outcome" | "reason">): string {
-  const why = reason ?? "nobody says why";
-  if (outcome !== "unanswered") return ` (${outcome}): ${why}`;
-  return ` yet: ${why}; it is done when the session comes to it`;
-}
-
 export const handoff: Command = {
   name: "handoff",
   summary: "write down where a session stands, and begin a fresh one with it",
@@ -150,15 +93,6 @@ export const handoff: Command = {
   },
 };
 
-/** Also for the chat. */
-export function handedWords(done: Output<"handoff">): string {
-  const { from, sessionKey, file, outcome } = done;
-  if (outcome === "done")
-    return `${sessionKey} goes on from ${from}; the state is in ${file} of the workspace`;
-  const who = outcome === "unanswered" ? `, and ${sessionKey} goes on from there` : "";
-  return `${from} is not handed over${yet(done)}${who}`;
-}
-
 export const rewind: Command = {
   name: "rewind",
   summary: "go back in a session: it continues from an older entry",
@@ -179,17 +113,20 @@ export const rewind: Command = {
   },
 };
 
-/** Also for the chat. */
-export function rewoundWords(done: Output<"rewind">): string {
-  return done.outcome === "done" ? `continues from entry ${done.to}` : `has not gone back${yet(done)}`;
-}
-
-/** Also for the chat. */
-export function entryIn(text: string): { readonly seq: number } | { readonly entry: string } {
-  if (text === "")
-    throw new Fault(
-      "bad_input",
-      "say which entry, by its number or its id: `sessiond log` shows the numbers",
-    );
-  return /^\d+$/.test(text) ? { seq: Number(text) } : { entry: text };
-}
+export const reset: Command = {
+  name: "reset",
+  summary: "begin a new conversation in a session; the old one becomes an archive",
+  arguments: [SESSION],
+  options: [{ flags: "--model <model>", about: "the model from then on" }],
+  more: "A turn that runs is stopped. Settings stay, and children report into the new conversation.",
+  run: async ({ args, options, client: find, screen, signal }) => {
+    const client = await find();
+    const sessionKey = await keyOf(client, args[0] ?? "", signal);
+    const model = textOf(options, "model");
+    const input = { sessionKey, ...(model === undefined ? {} : { model }) };
+    const done = await told(screen, client.call("reset", input, signal));
+    if (screen.json) json(screen, done);
+    else screen.out(`${sessionKey}: ${resetWords(done)}\n`);
+    return done.outcome === "done" ? 0 : 1;
+  },
+};

@@ -1,6 +1,11 @@
 // What people are shown: harmless, aligned, in few words. Titles and texts are written by anybody: nothing of them may move
 // a cursor, change a colour or turn a line around.
 
+import { clean, cut, widthOf } from "../base/harmless.ts";
+
+export { age, ago, bytes, count, duration, many, money, percent, whole } from "../base/figures.ts";
+export { clean, cut, GRAPHEMES, oneLine, widthOf } from "../base/harmless.ts";
+
 export interface Screen {
   readonly out: (text: string) => void; // standard output, as it is
   readonly err: (text: string) => void; // standard error: progress, and what went wrong
@@ -8,65 +13,6 @@ export interface Screen {
   readonly columns: number;
   readonly colour: boolean;
   readonly json: boolean; //                machines read it: one document, or one a line
-}
-
-// ── Harmless text ───────────────────────────────────────────────────────────────────────────────────────────
-
-/** Escape sequences: CSI, OSC and its kin up to their end or the line's, and the short ones. */
-const SEQUENCES = new RegExp(
-  [
-    String.raw`(?:ESC\[|\x9b)[0-?]*[ -/]*[@-~]?`,
-    String.raw`(?:ESC[\]PX^_]|[\x90\x98\x9d-\x9f])[^BELESC\x9c\n]*(?:BEL|ESC\\|\x9c)?`,
-    String.raw`ESC[ -/]*[0-~]?`,
-  ]
-    .join("|")
-    .replaceAll("ESC", "\u001b")
-    .replaceAll("BEL", "\u0007"),
-  "g",
-);
-/** What else a terminal obeys or does not show: controls, marks that turn the direction of writing, invisible ones. */
-const CONTROLS = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-/** Text that does nothing to a terminal but being shown. Lines and tabs stay. */
-export function clean(text: string): string {
-  return text.toWellFormed().replaceAll(/\r\n?/g, "\n").replaceAll(SEQUENCES, "").replaceAll(CONTROLS, "");
-}
-
-/** The same in one line. */
-export function oneLine(text: string): string {
-  return clean(text).replaceAll(/\s+/g, " ").trim();
-}
-
-// ── Widths ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-export const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
-const WIDE =
-  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
-const NARROW = /^[\x20-\x7e]*$/;
-
-/** Columns that a line takes in a terminal. */
-export function widthOf(text: string): number {
-  if (NARROW.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of GRAPHEMES.segment(text)) width += widthOfOne(segment);
-  return width;
-}
-
-function widthOfOne(grapheme: string): number {
-  if (/^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(grapheme)) return 0;
-  return WIDE.test(grapheme) ? 2 : 1;
-}
-
-/** At most that many columns; what is longer ends in …. */
-export function cut(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text;
-  let [kept, width] = ["", 0];
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    width += widthOfOne(segment);
-    if (width > columns - 1) break;
-    kept += segment;
-  }
-  return columns < 1 ? "" : `${kept}…`;
 }
 
 /** Exactly so wide: cut, or filled up. `at` says on which side the text stands. */
@@ -123,74 +69,6 @@ export function fenced(text: string): string {
 export function modelName(id: string): string {
   const name = id.slice(id.indexOf("/") + 1);
   return name === "default" ? id : name;
-}
-
-// ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-/** One unit: 12s, 41m, 3h, 26d. */
-export function age(ms: number): string {
-  if (ms < SECOND) return "now";
-  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`;
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m`;
-  return ms < DAY ? `${Math.floor(ms / HOUR)}h` : `${Math.floor(ms / DAY)}d`;
-}
-
-/** How long ago something was: "now", "12s ago". */
-export function ago(ms: number): string {
-  const text = age(ms);
-  return text === "now" ? text : `${text} ago`;
-}
-
-/** How long something took, in two units at most: 340 ms, 2.1 s, 4 min 19 s, 3 h 12 min, 2 d 5 h. */
-export function duration(ms: number): string {
-  if (ms < SECOND) return `${Math.round(ms)} ms`;
-  if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
-  if (ms < HOUR) return both(ms, [MINUTE, "min"], [SECOND, "s"]);
-  return ms < DAY ? both(ms, [HOUR, "h"], [MINUTE, "min"]) : both(ms, [DAY, "d"], [HOUR, "h"]);
-}
-
-type Unit = readonly [ms: number, name: string];
-
-function both(ms: number, [large, name]: Unit, [small, smallName]: Unit): string {
-  const rest = Math.floor((ms % large) / small);
-  return `${Math.floor(ms / large)} ${name}${rest === 0 ? "" : ` ${rest} ${smallName}`}`;
-}
-
-/** 980, 184.2k, 12.4M, 3.1G. */
-export function count(n: number): string {
-  if (n < 1_000) return String(Math.round(n));
-  const [unit, size] = n < 999_950 ? ["k", 1e3] : n < 999_950_000 ? ["M", 1e6] : ["G", 1e9];
-  return `${(n / Number(size)).toFixed(1)}${unit}`;
-}
-
-/** With separators: 1,204. */
-export function whole(n: number): string {
-  return n.toLocaleString("en-US");
-}
-
-/** In US dollars: three places, and more than ten dollars two. */
-export function money(n: number): string {
-  return `$${n.toFixed(n >= 10 ? 2 : 3)}`;
-}
-
-/** Of a part; "–" where the whole is not known. */
-export function percent(part: number, of: number): string {
-  return of > 0 ? `${Math.round((part / of) * 100)}%` : "–";
-}
-
-export function bytes(n: number): string {
-  if (n < 1_000) return `${n} B`;
-  const [unit, size] = n < 1e6 ? ["kB", 1e3] : n < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
-  return `${(n / Number(size)).toFixed(1)} ${unit}`;
-}
-
-export function many(n: number, what: string, more = `${what}s`): string {
-  return `${whole(n)} ${n === 1 ? what : more}`;
 }
 
 // ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
 import { Fault } from "../base/fault.ts";
 import type { Input, Output } from "../calls/door.ts";
 import { SESSION, textOf, type Argument, type Command, type Invocation, type Options } from "./command.ts";
-import { entryIn } from "./context.ts";
+import { entryIn } from "../calls/commands/conversation.ts";
 import { keyOf } from "./key.ts";
 import { count, duration, json, money, oneLine } from "./output.ts";
 

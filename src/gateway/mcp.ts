@@ -44,6 +44,9 @@ const INSTRUCTIONS =
   "Sessions of agents in a sessiond gateway. ask sends a message to a session and waits for the answer; sessions_send does " +
   "not wait, and wait does later. A session's key is its address, such as agent:main:main; sessions_list knows them all.";
 
+/** Something is gone after these, too. */
+const ERASING: ReadonlySet<CallName> = new Set(["kill", "writeMemory", "upkeep"]);
+
 /** P1. In the order of the table. */
 const TOOLS: readonly McpTool[] = Object.entries(calls as unknown as Record<string, Call>).flatMap(
   ([name, row]) => (row.who === "agent" ? [] : [toolOf(name as CallName, row)]),
@@ -53,7 +56,7 @@ function toolOf(call: CallName, { tool, about, scope, http, input, idempotent }:
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, { io: "input" });
   const isReading = http?.startsWith("GET ") === true;
   // Something is gone afterwards, or may be: clients ask a person before.
-  const isDestructive = http?.startsWith("DELETE ") === true || call === "kill" || call === "writeMemory";
+  const isDestructive = http?.startsWith("DELETE ") === true || ERASING.has(call);
   return {
     call,
     scope,

@@ -21,6 +21,10 @@ import type { Draft, Message } from "../transcript/entry.ts";
 import { PAID, tokensOf } from "../transcript/fold.ts";
 import { CLASSES } from "../mail/urgency.ts";
 import type { Load } from "../scheduler/slots.ts";
+import { upkeepIn } from "./upkeep-metrics.ts";
+import { runOver } from "../timers/ended.ts";
+import { isRunLetter } from "../timers/firing.ts";
+import { cameIn } from "../timers/pulse.ts";
 
 type Assistant = Extract<Message, { role: "assistant" }>;
 
@@ -86,6 +90,7 @@ export class Metrics {
     ];
     this.#models = new Set(ids);
     gaugesIn(this.#registry, looking);
+    upkeepIn(this.#registry, looking.system.upkeep);
     for (const [changes, receipt] of this.#early.splice(0)) this.told(changes, receipt);
   }
 
@@ -123,6 +128,7 @@ export class Metrics {
 
   #posted({ letter }: Extract<Change, { do: "post" }>): void {
     this.#count.letters.inc({ class: letter.class, from: letter.from.kind });
+    if (isRunLetter(letter)) this.#count.jobRuns.inc();
   }
 
   #changed(change: Change, { seqs }: Receipt): void {
@@ -141,7 +147,7 @@ export class Metrics {
         count.steps.inc(change.usage.steps ?? 0);
         return;
       case "send":
-        count.sent.inc();
+        this.#sent(change);
         return;
       case "settle":
         count.settled.inc({ outcome: change.refused === null ? "delivered" : "refused" });
@@ -149,8 +155,24 @@ export class Metrics {
       case "delete":
         count.deleted.inc();
         return;
+      case "setTimer":
+        this.#beaten(change);
+        return;
       default:
     }
+  }
+
+  /** What a turn says to the timer that began it goes through the outbox, too, and is counted with what does. */
+  #sent(change: Extract<Change, { do: "send" }>): void {
+    const outcome = runOver(change);
+    if (outcome !== null) this.#count.jobRunsOver.inc({ outcome });
+    this.#count.sent.inc();
+  }
+
+  /** One that began is counted when it is over. */
+  #beaten(change: Change): void {
+    const outcome = cameIn(change);
+    if (outcome !== null && outcome !== "began") this.#count.heartbeats.inc({ outcome });
   }
 
   #written(entry: Draft): void {
@@ -238,6 +260,11 @@ function countersIn(registry: Registry) {
     settled: counter("answers_settled", "Answers that a channel has taken, or that were refused.", [
       "outcome",
     ]),
+    heartbeats: counter("heartbeats", "Heartbeats of agents that are over, by what came of them.", [
+      "outcome",
+    ]),
+    jobRuns: counter("job_runs_started", "Runs of cron jobs that were begun."),
+    jobRunsOver: counter("job_runs_ended", "Runs of cron jobs whose turn has ended, by how.", ["outcome"]),
     opened: counter("sessions_opened", "Sessions that were opened."),
     deleted: counter("sessions_deleted", "Sessions that were deleted."),
   };

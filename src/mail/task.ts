@@ -59,3 +59,17 @@ export function reportRoute(giver: string, task: string): Route {
 export function reportedBy({ channel, thread }: Route): string | null {
   return channel === "report" ? thread : null;
 }
+
+const TIMER = "timer";
+
+/**
+ * Where it is told how a turn ended that a timer began, however it ended: `who` wants to know, of which of its runs. It is a door
+ * of our own (timers/ended.ts), and no message from outside names it.
+ */
+export function timerRoute(who: string, run: string): Route {
+  return { channel: TIMER, to: who, thread: run };
+}
+
+export function isTimer({ channel }: Route): boolean {
+  return channel === TIMER;
+}

@@ -23,12 +23,16 @@ export interface Wishes {
     readonly contextSeq: number;
     readonly after: number;
   };
+  /** Go on in a new file, which begins with what the model is shown. */
+  readonly rotate: { readonly transcript: string }; // the id of the new file
+  /** Begin anew, with another model if one is named; what was said becomes an archive. */
+  readonly reset: { readonly transcript: string; readonly model: string | null };
 }
 
 export type Wish = keyof Wishes;
 
 const WISH = "cause:wish:";
-const NAMES: ReadonlySet<string> = new Set<Wish>(["compact", "handoff", "rewind"]);
+const NAMES: ReadonlySet<string> = new Set<Wish>(["compact", "handoff", "rewind", "rotate", "reset"]);
 
 export function wishLetter<Name extends Wish>(own: string, name: Name, wished: Wishes[Name]): Letter {
   return {

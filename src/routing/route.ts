@@ -11,7 +11,8 @@
 //       the scope `per-peer` when channels give them the same id, or by a link. A name that a link gives to a person
 //       is not such an id: whoever bears it by chance stays apart.
 //   R3. A message costs the same with one link and with a million.
-//   R4. No message says that its answer goes to another session, or is a report: the channels that mean so are refused.
+//   R4. No message says that its answer goes to another session or to a timer, or is a report: the channels that mean so are
+//       refused.
 
 import { Fault } from "../base/fault.ts";
 import type { DmScope, SessionConfig } from "../config/config.ts";
@@ -135,10 +136,11 @@ function linked(links: SessionConfig["identityLinks"]): ReadonlyMap<string, stri
   return new Map(pairs);
 }
 
-/** In a Route these are no doors: what goes there becomes a letter to a session. Only sessiond writes them. */
+/** In a Route these are no doors to the outside: what goes there stays in sessiond, and only sessiond writes them. */
 export const KEPT_CHANNELS: ReadonlyMap<string, string> = new Map([
   ["session", "answers between sessions"],
   ["report", "what children report"],
+  ["timer", "what becomes of jobs and heartbeats"],
 ]);
 
 /** Of every id, also of one that is in no key of this scope: a change of scope must not make messages fail. */

@@ -98,10 +98,12 @@ export class Lanes<Of extends Worker> {
         const posted = receipt.posts[posts++];
         if (posted && !posted.repeated)
           this.#arrived({ ...change.letter, to: posted.to, postedAtMs: this.#parts.world.nowMs() });
-      } else if (change.do === "delete") {
+      } else if (change.do === "delete" || change.do === "archive") {
         this.#deleted(change.key);
       } else if (change.do === "set" || change.do === "signal" || change.do === "revive") {
         this.#changed(change.key, change.do === "signal" ? change.signal : null);
+      } else if (change.do === "send" && !this.#lanes.has(change.outgoing.key)) {
+        this.#claimSoon(); // An answer that no turn gave: somebody has to deliver it.
       }
     }
     for (const key of receipt.forwarded) {

@@ -238,3 +238,47 @@ test("a step from one state to another that is not allowed writes nothing", asyn
     assert.throws(() => moved(held.key, ended, state), /goes from ended/);
   }
 });
+
+test("H1: in a new file, and when it begins anew, the owner knows what the store has, and the note says what was", async () => {
+  const owned = new Owned();
+  const { at, world } = owned;
+  const { key, held } = await owned.open();
+  await held.commit({ entries: [note(1), note(2), note(3)] });
+  await at.store.commit([
+    { do: "charge", key, usage: { input: 5, steps: 2 } },
+    { do: "set", key, version: null, settings: { label: "kept" } },
+  ]);
+  const [, second] = await held.entries();
+  const compaction: Body = {
+    type: "compaction",
+    summary: "one",
+    firstKeptEntryId: second?.id ?? "",
+    tokensBefore: 1,
+  };
+  await held.commit({ entries: [compaction] });
+  for (const keep of ["context", "nothing"] as const) {
+    const transcript = world.newId();
+    const row = await at.row(key);
+    const shown = [...(await held.entries())];
+    await held.commit({ rotate: { keep, transcript, cwd: "/" }, entries: [note(keep)] });
+    const now = await at.row(key);
+    const { bytes: _bytes, ...known } = held.row.transcript;
+    const { bytes: _length, ...stored } = now.transcript;
+    assert.deepEqual(known, stored);
+    assert.equal(known.id, transcript);
+    await owned.agree(held);
+    const entries = await held.entries();
+    const [told, last] = entries.slice(-2);
+    assert.deepEqual(entries.slice(0, -2), keep === "context" ? shown : []);
+    assert.ok(told?.type === "custom" && told.customType === "sessiond/generation");
+    const { usage, settings, bornAtMs, interactedAtMs } = row;
+    assert.deepEqual(told.data, { usage, settings, title: now.title, bornAtMs, interactedAtMs });
+    assert.equal(usage.steps, 2);
+    assert.deepEqual([told.seq, last?.seq], [row.transcript.lastSeq + 1, row.transcript.lastSeq + 2]);
+  }
+  await assert.rejects(held.commit({ rotate: { keep: "context", transcript: world.newId(), cwd: "/" } }), {
+    code: "bad_input",
+  });
+  await held.commit({ entries: [note("after")] });
+  await owned.agree(held);
+});

@@ -18,8 +18,12 @@ import type { Bus } from "../events/bus.ts";
 import type { Route } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Origin } from "../routing/route.ts";
+import { rotatedRow } from "../store/generations.ts";
+import type { Of } from "../store/rules.ts";
 import type { Change, Claim, Receipt, Store } from "../store/store.ts";
+import { GENERATION, type Generation } from "../transcript/generation.ts";
 import { entryId, type Body, type Draft, type Entry, type Gap } from "../transcript/entry.ts";
+import { isPersonal } from "../transcript/fold.ts";
 import type { RunState, Session, Usage } from "./session.ts";
 import { moved } from "./state.ts";
 
@@ -36,6 +40,7 @@ export interface Writing {
   readonly take?: readonly string[]; //      ids of letters, which are among the entries
   readonly entries?: readonly Body[]; //     with a compaction among them, what a model is shown starts where that says
   readonly rewind?: Rewind; //               the entries continue an older one
+  readonly rotate?: Rotate; //               the history goes on in a new file, and the entries are in that
   readonly reroute?: { readonly route: Route | null; readonly origin: Origin | null };
   readonly charge?: Partial<Usage>;
   readonly others?: readonly Change[]; //    what happens to others because of it: letters, answers, settings
@@ -47,6 +52,13 @@ export interface Writing {
 export interface Rewind {
   readonly to: { readonly id: string; readonly seq: number };
   readonly contextSeq: number;
+}
+
+/** With what a model is shown, or with nothing: then the conversation begins anew. */
+export interface Rotate {
+  readonly keep: "context" | "nothing";
+  readonly transcript: string; // the id of the new file
+  readonly cwd: string;
 }
 
 export class Held {
@@ -149,10 +161,12 @@ export class Held {
     const fence = this.#fence;
     const { state, reroute, rewind } = writing;
     if (state) moved(key, this.#row.state, state);
-    const drafts = this.#stamped(writing.entries ?? []);
+    const rotate = writing.rotate === undefined ? null : await this.#rotating(writing.rotate);
+    const drafts = this.#stamped([...(rotate?.notes ?? []), ...(writing.entries ?? [])]);
     const contextSeq = rewind?.contextSeq ?? this.#contextSeq(drafts);
     const changes: Change[] = [];
     if (writing.take && writing.take.length > 0) changes.push({ do: "take", key, fence, ids: writing.take });
+    if (rotate) changes.push(rotate.change);
     if (drafts.length > 0)
       changes.push({
         do: "append",
@@ -170,6 +184,7 @@ export class Held {
     if (writing.afterwards) changes.push(...writing.afterwards);
     await this.#parts.commit(changes);
     this.#row = { ...this.#row, ...(state ? { state } : {}), ...reroute };
+    if (rotate) this.#rotated(rotate.change);
     const made = this.#appended(drafts, rewind?.to.id ?? this.#row.transcript.leafId);
     if (rewind) this.#entries = null; // Another path: whoever asks next reads it.
     if (contextSeq !== null) this.#startAt(contextSeq);
@@ -178,6 +193,26 @@ export class Held {
     if (drafts.length === 0) return;
     this.#written.resolve();
     this.#written = Promise.withResolvers();
+  }
+
+  /** The new file begins in the middle, or with nothing: what was known until then is written down in it. */
+  async #rotating({ keep, transcript, cwd }: Rotate): Promise<{ change: Of<"rotate">; notes: Body[] }> {
+    const { key } = this;
+    const now = (await this.#parts.store.session(key)) ?? this.#row; // It was deleted: the commit says so.
+    const { usage, settings, bornAtMs, interactedAtMs } = now;
+    const title = keep === "context" ? now.title : "";
+    const data: Generation = { usage, settings, title, bornAtMs, interactedAtMs };
+    const after = this.#row.transcript.lastSeq;
+    return {
+      change: { do: "rotate", key, fence: this.#fence, after, transcript, cwd, keep },
+      notes: [{ type: "custom", customType: GENERATION, data }],
+    };
+  }
+
+  /** H1. */
+  #rotated(change: Of<"rotate">): void {
+    this.#row = rotatedRow(this.#row, change, this.#row.transcript.bytes, this.#parts.world.nowMs());
+    if (change.keep === "nothing") this.#entries = [];
   }
 
   #stamped(bodies: readonly Body[]): Draft[] {
@@ -212,7 +247,8 @@ export class Held {
       leafId = entryId(transcript.id, lastSeq);
       return { ...draft, id: leafId, parentId, seq: lastSeq };
     });
-    this.#row = { ...this.#row, transcript: { ...transcript, lastSeq, leafId, jumpSeq } };
+    const interactedAtMs = drafts.some(isPersonal) ? this.#parts.world.nowMs() : this.#row.interactedAtMs;
+    this.#row = { ...this.#row, transcript: { ...transcript, lastSeq, leafId, jumpSeq }, interactedAtMs };
     this.#entries?.push(...made);
     return made;
   }

@@ -38,13 +38,13 @@ export interface Session {
 /** Where the history ends. All of it can be made again from the transcript file. */
 export interface Tail {
   readonly id: string;
-  readonly lastSeq: number; //           0: no entry yet
+  readonly lastSeq: number; //           numbers go on when a conversation begins anew; 0: there never was an entry
   readonly leafId: string | null; //     what the next entry continues; null: no entry yet
   readonly bytes: number; //             committed length of the file
   readonly contextSeq: number; //        what a model is shown starts here
   readonly firstSeq: number; //          the first seq of this file; older ones are in the files before it, or in an archive
   readonly jumpSeq: number; //           the newest entry that did not continue the one before it; 0: none
-  readonly copied: number; //            how many of the first entries a fork copied
+  readonly copied: number; //            entries up to this number were copied by a fork
 }
 
 export type Outcome = "done" | "failed" | "killed" | "timeout" | "limit" | "interrupted";

@@ -7,6 +7,8 @@
 import { after, before, describe } from "node:test";
 import assert from "node:assert/strict";
 import { appendContract } from "./contract/append.ts";
+import { archiveContract } from "./contract/archives.ts";
+import { holdingContract } from "./contract/holdings.ts";
 import { blobContract } from "./contract/blobs.ts";
 import { claimContract } from "./contract/claims.ts";
 import { commitContract } from "./contract/commit.ts";
@@ -16,6 +18,7 @@ import { endedContract } from "./contract/ended.ts";
 import { entriesContract } from "./contract/entries.ts";
 import { feedContract } from "./contract/feed.ts";
 import { forkContract } from "./contract/fork.ts";
+import { generationContract } from "./contract/generations.ts";
 import { jobContract } from "./contract/jobs.ts";
 import { listContract } from "./contract/lists.ts";
 import { mailContract } from "./contract/mail.ts";
@@ -45,6 +48,7 @@ export function storeContract(name: string, open: Open): void {
     appendContract(corner);
     entriesContract(corner);
     forkContract(corner);
+    generationContract(corner);
     mailContract(corner);
     rowContract(corner);
     timerContract(corner);
@@ -57,6 +61,8 @@ export function storeContract(name: string, open: Open): void {
     searchContract(corner);
     endedContract(corner);
     deleteContract(corner);
+    archiveContract(corner);
+    holdingContract(corner);
     closeContract(open);
   });
 }

@@ -18,6 +18,8 @@ import { Leases } from "./leases.ts";
 import { Commit } from "./memory/commit.ts";
 import { listSessions, pageOf, searchEntries, boundedPage } from "./memory/list.ts";
 import { Tables } from "./memory/tables.ts";
+import { collectBlobs, listHoldings, useOf } from "./memory/upkeep.ts";
+import { isArchived, isWanted, noSuchArchive } from "./archived.ts";
 import { checkChanges } from "./check.ts";
 import { hasWork } from "./rules.ts";
 import { checkQuestion } from "./shape.ts";
@@ -71,10 +73,13 @@ export class MemoryStore implements S.Store {
   async *entries(transcript: string, range: S.Range): AsyncIterable<Entry> {
     this.#checkOpen();
     checkQuestion("entries", { transcript, range });
-    const row = this.#tables.sessions.values().find((each) => each.row.transcript.id === transcript)?.row;
+    const id = this.#tables.newest(transcript);
+    const row = this.#tables.sessions.values().find((each) => each.row.transcript.id === id)?.row;
+    const archive = this.#tables.archives.get(id);
+    if (archive) throw isArchived(transcript, archive);
     if (!row) throw new Fault("not_found", `there is no transcript ${transcript}`);
     if ("since" in range) {
-      yield* (this.#tables.lines.get(transcript) ?? []).filter((entry) => entry.seq >= range.since);
+      yield* (this.#tables.lines.get(id) ?? []).filter((entry) => entry.seq >= range.since);
       return;
     }
     const path = this.#tables.path(row);
@@ -108,10 +113,12 @@ export class MemoryStore implements S.Store {
     return boundedPage(some, query);
   }
 
-  async timers(query: S.PageOf & { readonly dueByMs: number }): Promise<S.Page<Timer>> {
+  async timers(query: S.TimerQuery): Promise<S.Page<Timer>> {
     this.#checkOpen();
     checkQuestion("timers", query);
-    const due = [...this.#tables.timers.values()].filter((timer) => timer.dueAtMs <= query.dueByMs);
+    const due = [...this.#tables.timers.values()].filter(
+      ({ id, dueAtMs }) => dueAtMs <= query.dueByMs && (query.id === undefined || id === query.id),
+    );
     return pageOf(due, query, { placeOf: ({ dueAtMs, id }) => [dueAtMs, id] as const, like: [0, ""] });
   }
 
@@ -133,28 +140,48 @@ export class MemoryStore implements S.Store {
     return searchEntries(all, query);
   }
 
-  archives(_query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
-    throw new Error("not yet");
+  async archives(query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
+    this.#checkOpen();
+    checkQuestion("archives", query);
+    const some = [...this.#tables.archives.values()].filter((archive) => isWanted(archive, query));
+    return pageOf(some, query, {
+      placeOf: ({ archivedAtMs, id }) => [archivedAtMs, id] as const,
+      like: [0, ""],
+    });
   }
 
-  holdings(_page: S.PageOf): Promise<S.Page<S.Holding>> {
-    throw new Error("not yet");
+  async holdings(page: S.PageOf): Promise<S.Page<S.Holding>> {
+    this.#checkOpen();
+    checkQuestion("holdings", page);
+    return listHoldings(this.#tables, page);
   }
 
-  use(): Promise<S.Use> {
-    throw new Error("not yet");
+  async use(): Promise<S.Use> {
+    this.#checkOpen();
+    return useOf(this.#tables);
   }
 
-  pack(_archive: string): Promise<void> {
-    throw new Error("not yet");
+  async pack(archive: string): Promise<void> {
+    this.#move("pack", archive);
   }
 
-  unpack(_archive: string): Promise<void> {
-    throw new Error("not yet");
+  async unpack(archive: string): Promise<void> {
+    this.#move("unpack", archive);
   }
 
-  collect(_part: { readonly cursor: string | null; readonly isDry: boolean }): Promise<S.Collected> {
-    throw new Error("not yet");
+  /** Here it is only remembered: nothing becomes smaller. */
+  #move(way: "pack" | "unpack", id: string): void {
+    this.#checkOpen();
+    checkQuestion(way, { archive: id });
+    const found = this.#tables.archives.get(id);
+    if (!found) throw noSuchArchive(id);
+    this.#tables.archives.set(id, { ...found, packedBytes: way === "pack" ? found.bytes : null });
+  }
+
+  async collect(part: { readonly cursor: string | null; readonly isDry: boolean }): Promise<S.Collected> {
+    this.#checkOpen();
+    checkQuestion("collect", part);
+    return collectBlobs(this.#tables, part, this.#world.nowMs());
   }
 
   async putBlob(bytes: Uint8Array): Promise<BlobName> {

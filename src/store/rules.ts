@@ -148,6 +148,7 @@ export interface Appended {
   readonly jumped: boolean;
   readonly title: string | null;
   readonly contextSeq: number | null;
+  readonly isPersonal: boolean; // a person wrote just now; what a fork copies was written to another
 }
 
 export function appendedRow(row: Session, appended: Appended, atMs: number): Session {
@@ -164,6 +165,7 @@ export function appendedRow(row: Session, appended: Appended, atMs: number): Ses
     },
     title: row.title === "" ? (appended.title ?? "") : row.title,
     updatedAtMs: atMs,
+    interactedAtMs: appended.isPersonal ? atMs : row.interactedAtMs,
   };
 }
 

@@ -229,7 +229,7 @@ const QUESTIONS = {
   mail: record({ key: text, ...page }),
   waiting: record({ key: text, most: number }),
   outbox: record({ refused: yesOrNo, key: ifGiven(text), ...page }),
-  timers: record({ dueByMs: time, ...page }),
+  timers: record({ dueByMs: time, id: ifGiven(text), ...page }),
   jobs: record({ agent: ifGiven(text), id: ifGiven(text), ...page }),
   archives: record({
     agent: ifGiven(text),

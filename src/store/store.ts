@@ -226,6 +226,12 @@ export interface Collected {
   readonly next: string | null;
 }
 
+export interface TimerQuery extends PageOf {
+  readonly dueByMs: number;
+  /** The one of this name. */
+  readonly id?: string;
+}
+
 export interface JobQuery extends PageOf {
   readonly agent?: string;
   readonly id?: string;
@@ -292,7 +298,7 @@ export interface Store {
   /** What waits to be delivered, or was refused; oldest first. A session's owner delivers: so no two do. */
   outbox(query: OutboxQuery): Promise<Page<Outgoing>>;
   /** What is due by a time, soonest first. */
-  timers(query: PageOf & { readonly dueByMs: number }): Promise<Page<Timer>>;
+  timers(query: TimerQuery): Promise<Page<Timer>>;
   /** Of one agent, or all; by id. Faults: none; one that is not there is not in the page. */
   jobs(query: JobQuery): Promise<Page<Job>>;
   search(query: SearchQuery): Promise<Hits>;

@@ -10,6 +10,7 @@
 //   C1. encode ∘ decode keeps every field, also those nobody here knows.
 //   C2. A line holds no newline of its own: JSON escapes it. So a newline always ends a line.
 
+import { assert } from "../base/assert.ts";
 import { Fault } from "../base/fault.ts";
 import { HEADER_BYTES_MAX, NESTING_LEVELS_MAX } from "../limits.ts";
 import { entryId, type Body, type Draft, type Entry, type Gap, type Header } from "./entry.ts";
@@ -18,16 +19,25 @@ type Raw = Readonly<Record<string, unknown>>;
 
 /**
  * The first line, newline included. When it grows too long the folder goes first, then the parent's name, then
- * the agent, which the key names too.
+ * the agent, which the key names too, then the first number, which the first entry has too.
  */
 export function encodeHeader(header: Header): string {
+  const line = headerLine(header);
+  assert(line !== null, `a key of at most 256 bytes fits the first line of ${header.id}`);
+  return line;
+}
+
+/** Null: it does not fit. That is only where it names an earlier file, and that one's id is longer than any of ours. */
+export function headerLine(header: Header): string | null {
   const { parentSession: _parentSession, ...alone } = header;
-  const { agent: _agent, ...least } = alone;
-  for (const tried of [header, { ...header, cwd: "" }, { ...alone, cwd: "" }, { ...least, cwd: "" }]) {
+  const { agent: _agent, ...few } = alone;
+  const { firstSeq: _firstSeq, ...least } = few;
+  const noFolder = { cwd: "" };
+  for (const tried of [header, ...[header, alone, few, least].map((each) => ({ ...each, ...noFolder }))]) {
     const line = `${JSON.stringify(tried)}\n`;
     if (Buffer.byteLength(line) <= HEADER_BYTES_MAX) return line;
   }
-  throw new Error(`assertion failed: a key of at most 256 bytes fits the first line of ${header.id}`);
+  return null;
 }
 
 /**

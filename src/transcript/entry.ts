@@ -30,8 +30,12 @@ export interface Header {
   readonly agent?: string;
   /** True: `parentSession` is its parent's, which spawned it. Absent: it has no parent. */
   readonly child?: boolean;
-  /** How many of the first entries were copied by a fork; their usage was paid for elsewhere. Absent: none. */
+  /** The entries up to this number were copied by a fork; their usage was paid for elsewhere. Absent: none. */
   readonly copied?: number;
+  /** File name of the transcript whose history goes on here. Absent: this is the first file of the session. */
+  readonly previous?: string;
+  /** The number of the first entry. Absent: 1; or it did not fit, and the first entry says it. */
+  readonly firstSeq?: number;
 }
 
 /** Where a large block really is; its head and tail stay in the entry. */

@@ -43,6 +43,13 @@ export function openingOf(body: Body): string | null {
   return opening.length < text.length ? opening.replace(/[\ud800-\udbff]$/, "") : opening;
 }
 
+/** Whether a person wrote it, or a program that speaks for one: not another session, a timer, or sessiond itself. */
+export function isPersonal(body: Body): boolean {
+  return (
+    body.type === "message" && body.message.role === "user" && body.provenance?.kind === "external_user"
+  );
+}
+
 /** Never empty, as an opening never is: so who has a title keeps it (F1). */
 export function titleFrom(opening: string): string {
   const chars = [...opening.replaceAll(/\s+/g, " ").trim()];

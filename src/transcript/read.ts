@@ -133,10 +133,11 @@ function* supposed(source: Source, child: number): Generator<Placed<Gap>, Upward
 
 /**
  * The byte at which the first entry with at least this seq begins; the source's size when there is none (R2).
- * Only for files whose lines have numbers, as ours all do.
+ * Only for files whose lines have numbers, as ours all do. `from` is the start of a line before which nobody has to look:
+ * every entry there has a smaller seq.
  */
-export function seekSeq(source: Source, seq: number): number {
-  let low = 0; // every entry before it has a smaller seq; always the start of a line
+export function seekSeq(source: Source, seq: number, from = 0): number {
+  let low = from; // every entry before it has a smaller seq; always the start of a line
   let high = source.size; // entries that begin at or after it have this seq or a larger one
   while (high - low > SCAN_BYTES) {
     const middle = low + Math.floor((high - low) / 2);

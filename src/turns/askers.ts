@@ -1,11 +1,12 @@
 // Who has written into a turn: their letters, how urgent the most urgent of them is, and where each is answered.
 
 import type { World } from "../base/world.ts";
+import { isBeat } from "../mail/beat.ts";
 import type { Class, Mail } from "../mail/letter.ts";
 import { isOrder } from "../mail/task.ts";
 import { highest } from "../mail/urgency.ts";
-import type { RunState } from "../sessions/session.ts";
-import type { Body } from "../transcript/entry.ts";
+import type { RunState, Tail } from "../sessions/session.ts";
+import { entryId, type Body } from "../transcript/entry.ts";
 import type { PutBlob } from "../transcript/spill.ts";
 import { answeredTo, entriesOf, rerouting } from "./letters.ts";
 import type { Place } from "./parts.ts";
@@ -74,7 +75,17 @@ export class Askers {
   }
 }
 
-/** What a turn begins with. */
+/** What a turn begins with that answers letters. A beat is shown nothing of what was before it: it begins its context. */
+export function begun(turn: string, letters: readonly Mail[], { id, lastSeq }: Tail): readonly Body[] {
+  const started = startedNote(turn, letters);
+  if (lastSeq === 0 || !letters.some(isBeat)) return [started];
+  const firstKeptEntryId = entryId(id, lastSeq + 1); // itself: it keeps nothing
+  return [{ type: "compaction", summary: BEGINS_ANEW, firstKeptEntryId, tokensBefore: 0 }, started];
+}
+
+const BEGINS_ANEW = "(Every heartbeat begins anew: nothing of earlier ones is shown.)";
+
+/** How a turn notes that it has begun. */
 export function startedNote(turn: string, letters: readonly Mail[]): Body {
   const data: TurnStarted = { turn, class: highest(letters) };
   return { type: "custom", customType: "sessiond/turn-started", data };

@@ -85,7 +85,9 @@ async function committedEnd(
     const take = late.map(({ id }) => id);
     const left = tasksLeft(await held.entries(), held.row.transcript.copied);
     const writing = await writingOf(parts, place, closing, { ...ending, stays, left });
-    const others = [...closing.askers.replies.answer(ending.words, gone ?? new Map()), ...reports, ...below];
+    const told = closing.askers.replies.ended({ ...ending, text: ending.outcome === "done" ? said : "" });
+    const answers = closing.askers.replies.answer(ending.words, gone ?? new Map());
+    const others = [...answers, ...reports, ...below, ...told];
     try {
       await held.commit({ ...writing, take, others });
       mailbox.remove(take);

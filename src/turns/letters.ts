@@ -1,5 +1,6 @@
 import type { Mail, Route } from "../mail/letter.ts";
 import { isReport } from "../mail/task.ts";
+import { KEPT_CHANNELS } from "../routing/route.ts";
 import type { Writing } from "../sessions/held.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Body, Message } from "../transcript/entry.ts";
@@ -35,9 +36,9 @@ export function rerouting(session: Session, letters: readonly Mail[]): Pick<Writ
   return { reroute: { route, origin } };
 }
 
-/** Another session is no place where a person could be reached later. */
+/** Another session, or a timer, is no place where a person could be reached later. */
 function isDoor(route: Route | null): boolean {
-  return route !== null && route.channel !== "session" && route.channel !== "report";
+  return route !== null && !KEPT_CHANNELS.has(route.channel);
 }
 
 function isSame(a: unknown, b: unknown): boolean {

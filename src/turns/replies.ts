@@ -3,9 +3,9 @@
 
 import { Fault } from "../base/fault.ts";
 import type { SendPolicy, Verbose } from "../config/config.ts";
-import { OUTWARD_CHARS_MAX } from "../limits.ts";
+import { FAILURE_CHARS_MAX, OUTWARD_CHARS_MAX } from "../limits.ts";
 import type { Class, Letter, Route } from "../mail/letter.ts";
-import { reportedBy } from "../mail/task.ts";
+import { isTimer, reportedBy } from "../mail/task.ts";
 import { handedOn } from "../mail/urgency.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
@@ -13,6 +13,7 @@ import type { Held } from "../sessions/held.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
 import type { Block, Message } from "../transcript/entry.ts";
+import type { TurnEnd } from "../timers/told.ts";
 
 /** An answer that is just this is not sent: the model has nothing to say to anybody. */
 export const NO_REPLY = "NO_REPLY";
@@ -69,6 +70,27 @@ export class Replies {
     );
   }
 
+  /**
+   * To the timers that began it: how it ended, also when nobody else hears anything. What comes of that is theirs to say
+   * (timers/ended.ts), so no policy keeps it from them.
+   */
+  ended({ outcome, reason, text }: TurnEnd): Change[] {
+    const { key, transcript } = this.#held.row;
+    return [...this.#routes.values()].filter(isTimer).map((route, at): Change => {
+      const told = {
+        outcome,
+        reason: reason?.slice(0, FAILURE_CHARS_MAX).toWellFormed() ?? null,
+        text: shortText(text, key),
+      };
+      this.#hasSent = true;
+      const id = `${transcript.id}:${this.#turn}:ended:${at}`;
+      return {
+        do: "send",
+        outgoing: { id, key, route, content: [{ type: "text", text: JSON.stringify(told) }] },
+      };
+    });
+  }
+
   /** The tasks that were given in these letters, and by whom. */
   get tasks(): readonly { readonly task: string; readonly giver: SessionKey }[] {
     return [...this.#routes.values()].flatMap((route) => {
@@ -93,7 +115,8 @@ export class Replies {
 
   /** What is reported is no answer (reports.ts), unless there is nobody to report to: then it is refused, and visible. */
   get #answered(): readonly Route[] {
-    return [...this.#routes.values()].filter((route) => reportedBy(route) === null || keyIn(route) === null);
+    const said = [...this.#routes.values()].filter((route) => !isTimer(route));
+    return said.filter((route) => reportedBy(route) === null || keyIn(route) === null);
   }
 
   /** The same thing has the same id, also when it is said again after a crash. */
@@ -184,10 +207,14 @@ export function wordsOf(content: readonly Block[]): Block[] {
 /** An answer of any length is kept; what leaves has a bound, because it waits in a mailbox or an outbox. */
 function shortened(content: readonly Block[], key: SessionKey): readonly Block[] {
   const text = content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
-  if (text.length <= OUTWARD_CHARS_MAX) return content;
+  return text.length <= OUTWARD_CHARS_MAX ? content : [{ type: "text", text: shortText(text, key) }];
+}
+
+function shortText(text: string, key: SessionKey): string {
+  if (text.length <= OUTWARD_CHARS_MAX) return text;
   const head = text.slice(0, OUTWARD_CHARS_MAX).toWellFormed();
   const left = text.length - OUTWARD_CHARS_MAX;
-  return [{ type: "text", text: `${head}\n[… ${left} more characters, in the transcript of ${key}]` }];
+  return `${head}\n[… ${left} more characters, in the transcript of ${key}]`;
 }
 
 export function isSilent(content: readonly Block[]): boolean {

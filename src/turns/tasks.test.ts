@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { deadlineId, reportId } from "../mail/task.ts";
 import { DEFAULT_AGENT, namedKey, type SessionKey } from "../routing/key.ts";
 import type { Body, Entry, Message } from "../transcript/entry.ts";
-import { restsOn, tasksIn, type Details } from "./tasks.ts";
+import { restsOn, tasksIn, tasksKeptNote, type Details } from "./tasks.ts";
 
 const USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 const AT = "2026-01-01T00:00:00.000Z";
@@ -86,6 +86,20 @@ describe("tasks in flight", () => {
   test("stay through turns, restarts and everything that is no report", () => {
     assert.deepEqual(tasks(spawned("1"), ANSWERED, ENDED, said("m"), said(), RESUMED), ["1"]);
     assert.deepEqual(tasks(spawned("1"), said(deadlineId("1")), reported("2")), ["1"]);
+  });
+
+  test("are known to a conversation that began anew, until they are reported there", () => {
+    const before = tasksIn(entries([spawned("1"), spawned("2"), reported("2")]), 0);
+    const kept = tasksKeptNote(before);
+    assert.deepEqual(tasksIn(entries(kept), 0), before);
+    assert.deepEqual(tasks(...kept, reported("1")), []);
+    assert.deepEqual(rests(...kept, yielded("1")), ["1"]);
+    assert.deepEqual(tasksKeptNote([]), []);
+    // Reports of what it never heard of change nothing.
+    assert.deepEqual(tasks(reported("9"), spawned("1"), reported("8")), ["1"]);
+    const odd = [null, 7, "x", { id: 1 }, { id: "1", key: "k", givenAtMs: "now", isTold: true }];
+    for (const data of [undefined, null, { tasks: 7 }, { tasks: odd }])
+      assert.deepEqual(tasks({ type: "custom", customType: "sessiond/tasks-kept", data }), []);
   });
 
   test("are only what our own tools say: neither what looks like it, nor what was refused", () => {

@@ -25,6 +25,7 @@ export function tasksIn(entries: readonly Entry[], copied: number): Task[] {
   for (const entry of entries) {
     if (entry.seq <= copied) continue;
     for (const task of detailsOf(entry)?.tasks ?? []) tasks.set(task.id, task); // some were given before the context starts
+    for (const task of keptIn(entry)) tasks.set(task.id, task); // or before the conversation began anew
     const report = reportIn(entry);
     if (report !== null) tasks.delete(report);
     for (const id of leftIn(entry)) tasks.delete(id);
@@ -56,6 +57,30 @@ function leftIn(entry: Entry): readonly string[] {
   if (entry.type !== "custom" || entry.customType !== TASKS_LEFT) return [];
   const { tasks } = (entry.data ?? {}) as { readonly tasks?: unknown };
   return Array.isArray(tasks) ? tasks : [];
+}
+
+/** For the commit in which a conversation begins anew while children work: they report into the new one. */
+export function tasksKeptNote(tasks: readonly Task[]): readonly Body[] {
+  return tasks.length === 0 ? [] : [{ type: "custom", customType: TASKS_KEPT, data: { tasks } }];
+}
+
+const TASKS_KEPT = "sessiond/tasks-kept";
+
+/** A file may hold anything in place of them. */
+function keptIn(entry: Entry): readonly Task[] {
+  if (entry.type !== "custom" || entry.customType !== TASKS_KEPT) return [];
+  const { tasks } = (entry.data ?? {}) as { readonly tasks?: unknown };
+  return Array.isArray(tasks) ? tasks.filter(isTask) : [];
+}
+
+function isTask(value: unknown): value is Task {
+  const { id, key, givenAtMs, isTold } = (value ?? {}) as Partial<Record<keyof Task, unknown>>;
+  return (
+    typeof id === "string" &&
+    typeof key === "string" &&
+    typeof givenAtMs === "number" &&
+    typeof isTold === "boolean"
+  );
 }
 
 /** The tasks that the turn rests on; none: it was not yielded, everybody has reported, or somebody else has written. */

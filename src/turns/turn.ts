@@ -27,7 +27,7 @@ import { inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Usage } from "../sessions/session.ts";
 import type { BlobName, Body } from "../transcript/entry.ts";
 import type { Question } from "./ask.ts";
-import { Askers, startedNote } from "./askers.ts";
+import { Askers, begun, startedNote } from "./askers.ts";
 import { isReady, mayGoOn } from "./before.ts";
 import { callPartsOf } from "./calling.ts";
 import { Doing } from "./doing.ts";
@@ -107,7 +107,7 @@ export class Turn {
 
   /** From letters to the end. */
   async run(letters: readonly Mail[]): Promise<void> {
-    await this.#take(letters, [startedNote(this.#id, letters)]);
+    await this.#take(letters, begun(this.#id, letters, this.#held.row.transcript));
     await this.#toTheEnd();
   }
 

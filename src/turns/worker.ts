@@ -20,6 +20,7 @@ import type { Claim, Store } from "../store/store.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
+import { obeyReset, obeyRotate, renewStale } from "./renewing.ts";
 import { obeyRewind } from "./rewinding.ts";
 import { restsOn, tasksIn, tasksLeft, type Task } from "./tasks.ts";
 import { obeyed } from "./stop.ts";
@@ -151,15 +152,24 @@ export class SessionWorker implements Worker {
       const next = nextTurn(waiting, reading);
       if (next === null) return;
       if ("waitMs" in next) await this.#pause(next.waitMs);
-      else await this.#run(null, (turn) => turn.run(next.letters));
+      else await this.#begin(next.letters);
     }
+  }
+
+  async #begin(letters: readonly Mail[]): Promise<void> {
+    if (!this.#isLeaving)
+      await renewStale({ ...this.#parts, cwd: this.#agent?.workspace ?? "" }, this.#held, letters);
+    await this.#run(null, (turn) => turn.run(letters));
   }
 
   async #obey(order: Mail): Promise<void> {
     const wish = wishOf(order);
     if (wish === null) return await this.#expire(order);
-    if (wish !== "rewind") return await this.#run(null, (turn) => turn.tidy());
-    await obeyRewind(this.#parts, this.#held, order);
+    if (wish === "compact" || wish === "handoff") return await this.#run(null, (turn) => turn.tidy());
+    const parts = { ...this.#parts, cwd: this.#agent?.workspace ?? "" };
+    if (wish === "rewind") await obeyRewind(this.#parts, this.#held, order);
+    else if (wish === "rotate") await obeyRotate(parts, this.#held, order);
+    else await obeyReset(parts, this.#held, order);
     this.#mailbox.remove([order.id]);
   }
 

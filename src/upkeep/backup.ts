@@ -20,10 +20,12 @@ import { DatabaseSync } from "node:sqlite";
 import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
 import { syncDirectory } from "../store/local/files.ts";
+import { generationsOf, type Generation } from "../store/local/generations.ts";
 import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
-import { finishIntents, namedInWaiting } from "../store/local/recover.ts";
+import { ALONE, finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
-import { checkVersion } from "../store/local/schema.ts";
+import { checkVersion, readAsNow } from "../store/local/schema.ts";
+import { numberOf } from "../store/local/spliced.ts";
 import { Tables, type Numbered } from "../store/local/tables.ts";
 import { isMissing } from "../store/local/trouble.ts";
 
@@ -61,6 +63,7 @@ export function backup(home: string, to: string, progress: (done: number) => voi
     copyState(live, from, target);
     const copy = new DatabaseSync(target.state);
     try {
+      readAsNow(copy);
       const copying = { from, target, copy, blobs: new Set<string>(), touched };
       const copied = copySessions(live, copying, progress);
       copyTheRest(copying);
@@ -84,6 +87,7 @@ export function backup(home: string, to: string, progress: (done: number) => voi
 function copyState(live: DatabaseSync, from: Paths, target: Paths): void {
   live.exec("PRAGMA busy_timeout = 10000");
   checkVersion(live, from.state);
+  readAsNow(live);
   live.prepare("VACUUM INTO ?").run(target.state);
 }
 
@@ -100,14 +104,13 @@ function copySessions(
     const numbered = { n: Number(found["n"]), row: unpackRow(found) };
     const { row } = numbered;
     if (!copySession(copying, numbered)) {
-      const lives =
-        live.prepare("SELECT 1 FROM sessions WHERE transcript = ?").get(row.transcript.id) !== undefined;
+      const lives = numberOf(live, row.transcript.id) !== null;
       (lives ? damaged : skipped).push(row.key);
       if (!lives) new Tables(copy).erase(numbered, row.updatedAtMs); // with its mail, its timers and its journal
     }
     progress(at + 1);
   }
-  finishIntents(copy, target, () => false); // what had been copied of them
+  finishIntents(copy, target, ALONE); // what had been copied of them
   return { sessions: rows.length - skipped.length, skipped, damaged };
 }
 
@@ -122,21 +125,31 @@ function copyTheRest({ from, target, copy, blobs, touched }: Copying): void {
     copyPrefix(join(from.foreign, name), join(target.foreign, name), null, touched);
 }
 
-/** Its transcript, then at once what that names. False: not all of it is there any more. */
+/** Its transcript and the earlier ones, each with what it names. False: not all of it is there any more. */
 function copySession(copying: Copying, { n, row }: Numbered): boolean {
-  const { from, target, copy, blobs, touched } = copying;
+  const { id, bytes } = row.transcript;
+  const newest = { number: n, agent: row.agent, transcript: id, bytes };
+  const older = generationsOf(copying.copy, { session: n }).map((one) => ({ ...one, number: -one.n }));
+  return [newest, ...older].map((file) => copyTranscript(copying, file)).every((isWhole) => isWhole);
+}
+
+/** `number` is the one that the journal has its lines under. False: not all of it is there any more. */
+function copyTranscript(
+  { from, target, copy, blobs, touched }: Copying,
+  file: Pick<Generation, "agent" | "transcript" | "bytes"> & { readonly number: number },
+): boolean {
   // Up to where the journal goes on: the copied state knows the rest.
   const first = copy
     .prepare(
       "SELECT min(offset) AS offset FROM (SELECT offset FROM journal_a WHERE session = ?1 UNION ALL SELECT offset FROM journal_b WHERE session = ?1)",
     )
-    .get(n);
-  const bytes = first?.["offset"] === null ? row.transcript.bytes : Number(first?.["offset"]);
-  const [source, goal] = [from, target].map((side) => transcriptPath(side, row.agent, row.transcript.id));
+    .get(file.number);
+  const bytes = first?.["offset"] === null ? file.bytes : Number(first?.["offset"]);
+  const [source, goal] = [from, target].map((side) => transcriptPath(side, file.agent, file.transcript));
   let whole = bytes === 0 || copyPrefix(source ?? "", goal ?? "", bytes, touched);
   for (const { sha256 } of copy
     .prepare("SELECT sha256 FROM blobs WHERE transcript = ?")
-    .all(row.transcript.id)) {
+    .all(file.transcript)) {
     const name = String(sha256);
     if (blobs.has(name)) continue;
     if (copyPrefix(blobPath(from, name), blobPath(target, name), null, touched)) blobs.add(name);

@@ -1,22 +1,26 @@
 // A transcript file, read whole once, and what it says: everything of a session's row that is not only in the row.
 // rebuild makes rows of it; fsck compares rows with it.
 
-import type { Outcome, Settings } from "../sessions/session.ts";
+import type { Outcome, Settings, Usage } from "../sessions/session.ts";
 import { blobsOf, type Entry, type Gap, type Header } from "../transcript/entry.ts";
 import {
   addTokens,
   contextStart,
+  isPersonal,
   NO_TOKENS,
   titleOf,
   tokensOf,
   type TokenUsage,
 } from "../transcript/fold.ts";
+import { GENERATION, type Generation } from "../transcript/generation.ts";
 import type { Source } from "../transcript/lines.ts";
 import { pathSpans, readForward } from "../transcript/read.ts";
 
 export interface Folded {
   /** Null: the first line is not a header, so nobody knows whose transcript it is. */
   readonly header: Header | null;
+  /** Of its first entry; of the one that comes next, where it has none. */
+  readonly firstSeq: number;
   readonly lastSeq: number;
   readonly leafId: string | null;
   readonly contextSeq: number;
@@ -25,7 +29,12 @@ export interface Folded {
   readonly bytes: number;
   readonly title: string;
   readonly tokens: TokenUsage;
+  /** What else was used, as far as a file that begins in the middle says it. */
+  readonly usage: Partial<Usage>;
   readonly settings: Partial<Settings>;
+  /** Null: only the first line says when it was begun. */
+  readonly bornAtMs: number | null;
+  readonly interactedAtMs: number;
   /** How the last turn ended; null: none did. */
   readonly outcome: Outcome | null;
   /** Of the last entry, in the words of the file; null: there is none. */
@@ -48,6 +57,12 @@ export const REASONS = {
 
 type Mutable<Of> = { -readonly [Name in keyof Of]: Of[Name] };
 
+/** A later file of a history begins in the middle: that the first entry continues one of an earlier file is no damage. */
+export function isBeginning(folded: Folded, gap: Folded["gaps"][number]): boolean {
+  const [first] = folded.gaps;
+  return folded.header?.previous !== undefined && gap === first && gap.bytes === 0 && gap.line === 2;
+}
+
 /** `lastSeq` is the number of its last entry, where somebody knows it: a larger one is wrong. */
 export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
   const blobs = new Set<string>();
@@ -55,6 +70,7 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
   const gaps: Folded["gaps"][number][] = [];
   const folded: Mutable<Folded> = {
     header: null,
+    firstSeq: 1,
     lastSeq: 0,
     leafId: null,
     contextSeq: 1,
@@ -62,7 +78,10 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
     bytes: 0,
     title: "",
     tokens: NO_TOKENS,
+    usage: {},
     settings: {},
+    bornAtMs: null,
+    interactedAtMs: 0,
     outcome: null,
     lastTimestamp: null,
     blobs,
@@ -79,13 +98,16 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
       if (source.read(offset + bytes - 1, 1)[0] !== 0x0a) break; // a torn last line: it was never acknowledged
       folded.bytes = offset + bytes;
     }
-    if (item.type === "session") folded.header = item;
+    if (item.type === "session") begin(folded, item);
     else if (item.type === "gap") {
       gaps.push({ ...item, line: isLine ? line : line + 1 });
       if (isLine) folded.lastSeq += 1; // It was an entry, and the next one is numbered after it.
       afterGap = true;
     } else {
       if (item.parentId !== folded.leafId && !afterGap) folded.jumpSeq = item.seq;
+      const { header } = folded;
+      if (folded.leafId === null && header?.previous !== undefined && header.firstSeq === undefined)
+        folded.firstSeq = folded.contextSeq = item.seq; // It did not fit the first line.
       afterGap = false;
       compacted ||= item.type === "compaction";
       add(folded, item);
@@ -98,17 +120,45 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
   return folded;
 }
 
+/** Its numbers may begin where those of an earlier file stopped. */
+function begin(folded: Mutable<Folded>, header: Header): void {
+  const firstSeq = Number.isSafeInteger(header.firstSeq) ? (header.firstSeq ?? 1) : 1;
+  folded.header = header;
+  folded.firstSeq = firstSeq;
+  folded.contextSeq = firstSeq;
+  folded.lastSeq = firstSeq - 1;
+}
+
 function add(folded: Mutable<Folded>, entry: Entry): void {
   folded.lastSeq = entry.seq;
   folded.leafId = entry.id;
   folded.lastTimestamp = entry.timestamp;
   if (folded.title === "") folded.title = titleOf(entry) ?? "";
-  // What a fork copied was paid for elsewhere.
-  if (entry.seq > (folded.header?.copied ?? 0)) folded.tokens = addTokens(folded.tokens, tokensOf(entry));
+  // What a fork copied was paid for elsewhere, and written to another.
+  if (entry.seq > (folded.header?.copied ?? 0)) {
+    folded.tokens = addTokens(folded.tokens, tokensOf(entry));
+    if (isPersonal(entry)) folded.interactedAtMs = Date.parse(entry.timestamp) || folded.interactedAtMs;
+    if (entry.type === "custom" && entry.customType === GENERATION && isObject(entry.data))
+      goOn(folded, entry.data as Partial<Generation>);
+  }
   if (entry.type !== "custom" || !isObject(entry.data)) return;
   if (entry.customType === "sessiond/setting") folded.settings = { ...folded.settings, ...entry.data };
   if (entry.customType === "sessiond/turn-ended")
     folded.outcome = (entry.data["outcome"] as Outcome | undefined) ?? null;
+}
+
+/** A new file says what was known until then: so it does not matter whether the earlier ones are there. */
+function goOn(folded: Mutable<Folded>, told: Partial<Generation>): void {
+  const { usage, settings, title, bornAtMs, interactedAtMs } = told;
+  if (isObject(usage)) {
+    const { input, output, cacheRead, cacheWrite, cost, ...others } = { ...NO_TOKENS, ...usage };
+    folded.tokens = { input, output, cacheRead, cacheWrite, cost };
+    folded.usage = others;
+  }
+  if (isObject(settings)) folded.settings = settings;
+  if (typeof title === "string") folded.title = title;
+  if (typeof bornAtMs === "number") folded.bornAtMs = bornAtMs;
+  if (typeof interactedAtMs === "number") folded.interactedAtMs = interactedAtMs;
 }
 
 function* pathOf(source: Source, jumpSeq: number): Generator<Entry> {

@@ -1,6 +1,6 @@
 // fsck
 //
-// Looks whether rows, mail, journal, blobs and files agree, and says where they do not. It changes nothing, and
+// Looks whether rows, archives, mail, journal, blobs and files agree, and says where they do not. It changes nothing, and
 // it needs the home for itself: what it would see of a running daemon is never at rest.
 
 import { existsSync, statSync } from "node:fs";
@@ -12,10 +12,12 @@ import { hashOf } from "../store/local/blobs.ts";
 import { takeHome } from "../store/local/owner.ts";
 import { blobPath, isHome, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { COLUMNS, columnsOf, ROW, unpackRow } from "../store/local/row.ts";
-import { asDamaged, checkVersion, tune } from "../store/local/schema.ts";
+import { asDamaged, checkVersion, readAsNow, tune } from "../store/local/schema.ts";
 import { snapshot } from "../store/local/spliced.ts";
 import { isDamaged } from "../store/local/trouble.ts";
 import { foldTranscript, REASONS, type Folded } from "./folded.ts";
+import { checkArchives } from "./fsck-archives.ts";
+import { checkGenerations } from "./fsck-generations.ts";
 import { transcriptFiles } from "./rebuild.ts";
 
 export interface Finding {
@@ -40,6 +42,7 @@ export async function fsck(home: string, nowMs: number, progress: (done: number)
     const findings: Finding[] = [];
     try {
       checkVersion(database, paths.state);
+      readAsNow(database);
       tune(database, "read");
       return { sessions: await check(database, paths, findings, progress), findings };
     } catch (error) {
@@ -66,15 +69,21 @@ async function check(
   for (const { integrity_check: verdict } of database.prepare("PRAGMA integrity_check(20)").all()) {
     if (verdict !== "ok") findings.push(damage(paths.state, String(verdict)));
   }
-  const known = new Set<string>();
+  const known = new Set(
+    database
+      .prepare("SELECT transcript FROM generations")
+      .all()
+      .map(({ transcript }) => String(transcript)),
+  );
   const named = new Map<string, string>();
   let sessions = 0;
   for (const found of database
-    .prepare(`SELECT ${ROW}, ${COLUMNS.join(", ")} FROM sessions ORDER BY n`)
+    .prepare(`SELECT n, ${ROW}, ${COLUMNS.join(", ")} FROM sessions ORDER BY n`)
     .all()) {
     const row = unpackRow(found);
     known.add(row.transcript.id);
     findings.push(...checkColumns(paths.state, row, found), ...checkSession(database, paths, row, named));
+    findings.push(...checkGenerations(database, paths, { n: Number(found["n"]), row }));
     sessions += 1;
     progress(sessions);
   }
@@ -82,6 +91,7 @@ async function check(
     if (!known.has(file.id))
       findings.push(note(file.path, "no session has this transcript; `rebuild` would bring it back"));
   }
+  findings.push(...checkArchives(database, paths, named));
   findings.push(...checkReferences(database, paths.state));
   for (const [sha256, by] of named) findings.push(...(await checkBlob(paths, sha256, by)));
   return sessions;
@@ -115,8 +125,8 @@ function checkSession(
     const folded = foldTranscript(taken.source, row.transcript.lastSeq);
     for (const sha256 of folded.blobs) named.set(sha256, where);
     return [
-      ...checkLength(where, row, taken.source.size),
-      ...checkGaps(where, folded),
+      ...checkLength(where, row, taken.bytes),
+      ...checkGaps(where, folded, row),
       ...checkRow(where, row, folded),
       ...checkNames(database, where, row, folded),
     ];
@@ -144,9 +154,11 @@ function checkLength(where: string, row: Session, size: number): Finding[] {
   return findings;
 }
 
-function checkGaps(where: string, folded: Folded): Finding[] {
+function checkGaps(where: string, folded: Folded, { transcript }: Session): Finding[] {
+  const isAlone = folded.header === null || folded.header.id === transcript.id;
+  const over = isAlone ? "" : ", counted over all files of its history,";
   return folded.gaps.map((gap) =>
-    damage(where, `line ${gap.line} ${REASONS[gap.reason]} (kept; shown as a gap)`),
+    damage(where, `line ${gap.line}${over} ${REASONS[gap.reason]} (kept; shown as a gap)`),
   );
 }
 
@@ -156,7 +168,6 @@ function checkRow(where: string, row: Session, folded: Folded): Finding[] {
   if (header === null) return [damage(where, "its first line is not a header")];
   const pairs: readonly (readonly [name: string, inFile: unknown, inRow: unknown])[] = [
     ["key", header.key, row.key],
-    ["id", header.id, row.transcript.id],
     ["last seq", folded.lastSeq, row.transcript.lastSeq],
     ["last entry", folded.leafId, row.transcript.leafId],
     ["start of the context", folded.contextSeq, row.transcript.contextSeq],
@@ -173,7 +184,12 @@ function checkRow(where: string, row: Session, folded: Folded): Finding[] {
 
 /** What is not written down as named here goes when another session that names it is deleted. */
 function checkNames(database: DatabaseSync, where: string, row: Session, folded: Folded): Finding[] {
-  const known = database.prepare("SELECT sha256 FROM blobs WHERE transcript = ?").all(row.transcript.id);
+  const known = database
+    .prepare(
+      `SELECT sha256 FROM blobs WHERE transcript = ?1 OR transcript IN
+         (SELECT transcript FROM generations WHERE session = (SELECT n FROM sessions WHERE transcript = ?1))`,
+    )
+    .all(row.transcript.id);
   const missing = folded.blobs.difference(new Set(known.map(({ sha256 }) => String(sha256))));
   return [...missing].map((sha256) => damage(where, `the state does not know that it names blob ${sha256}`));
 }
@@ -184,18 +200,30 @@ const REFERENCES: readonly (readonly [what: string, sql: string])[] = [
     "SELECT recipient AS key, id FROM mail WHERE taken_ms IS NULL AND recipient NOT IN (SELECT key FROM sessions)",
   ],
   ["a timer of", "SELECT key, id FROM timers WHERE key NOT IN (SELECT key FROM sessions)"],
-  ["an answer of", "SELECT key, id FROM outbox WHERE key NOT IN (SELECT key FROM sessions)"],
   [
-    "journalled lines of",
-    "SELECT session AS key, n AS id FROM journal_a WHERE session NOT IN (SELECT n FROM sessions)",
+    "an answer of",
+    // What was refused for good stays while what it is of is archived.
+    "SELECT key, id FROM outbox WHERE key NOT IN (SELECT key FROM sessions) AND (refused IS NULL OR key NOT IN (SELECT key FROM archives))",
   ],
   [
     "journalled lines of",
-    "SELECT session AS key, n AS id FROM journal_b WHERE session NOT IN (SELECT n FROM sessions)",
+    "SELECT session AS key, n AS id FROM journal_a WHERE session NOT IN (SELECT n FROM sessions UNION ALL SELECT -n FROM generations)",
+  ],
+  [
+    "journalled lines of",
+    "SELECT session AS key, n AS id FROM journal_b WHERE session NOT IN (SELECT n FROM sessions UNION ALL SELECT -n FROM generations)",
+  ],
+  [
+    "an earlier file of session number",
+    "SELECT session AS key, transcript AS id FROM generations WHERE session IS NOT NULL AND session NOT IN (SELECT n FROM sessions)",
+  ],
+  [
+    "an earlier file of archive",
+    "SELECT archive AS key, transcript AS id FROM generations WHERE archive IS NOT NULL AND archive NOT IN (SELECT id FROM archives)",
   ],
   [
     "a child of",
-    "SELECT parent AS key, key AS id FROM sessions WHERE parent IS NOT NULL AND parent NOT IN (SELECT key FROM sessions) AND parent NOT IN (SELECT key FROM tombstones)",
+    "SELECT parent AS key, key AS id FROM sessions WHERE parent IS NOT NULL AND parent NOT IN (SELECT key FROM sessions) AND parent NOT IN (SELECT key FROM tombstones) AND parent NOT IN (SELECT key FROM archives)",
   ],
 ];
 

@@ -9,19 +9,16 @@ import { existsSync, linkSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
-import { MAIL_ID_KEPT_MS } from "../limits.ts";
-import { describeKey, isOneShot, parseKey, type SessionKey } from "../routing/key.ts";
-import type { RunState, Session } from "../sessions/session.ts";
+import { describeKey, parseKey, type SessionKey } from "../routing/key.ts";
 import { syncDirectory, TranscriptFiles } from "../store/local/files.ts";
 import { takeHome } from "../store/local/owner.ts";
 import { isTranscriptId, isHome, pathsIn, type Paths } from "../store/local/paths.ts";
-import { finishIntents, journalledIn, replayJournal } from "../store/local/recover.ts";
-import { checkVersion, climb, LADDER, tune } from "../store/local/schema.ts";
-import { Tables } from "../store/local/tables.ts";
-import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
-import { addTokens, type TokenUsage } from "../transcript/fold.ts";
+import { ALONE, finishIntents, journalledIn, replayJournal } from "../store/local/recover.ts";
+import { checkVersion, readAsNow } from "../store/local/schema.ts";
 import { FileSource } from "../transcript/lines.ts";
-import { foldTranscript, REASONS, type Folded } from "./folded.ts";
+import { foldTranscript, isBeginning, REASONS, type Folded } from "./folded.ts";
+import { headsOf, livedFrom, type Found, type Lived } from "./histories.ts";
+import { writeRows } from "./remade.ts";
 
 export interface Rebuilt {
   readonly sessions: number;
@@ -31,18 +28,13 @@ export interface Rebuilt {
   readonly keptAs: string | null;
 }
 
-interface Found extends Folded {
-  readonly id: string;
-  readonly key: SessionKey;
-}
-
 export function rebuild(home: string, nowMs: number, progress: (done: number) => void): Rebuilt {
   const paths = pathsIn(home);
   if (!isHome(paths)) throw new Fault("not_found", `there is no home at ${home}`);
   const owner = takeHome(paths, nowMs);
   try {
     const lost = knownOnlyToOld(paths);
-    const found = newestByKey(readAll(paths, lost, progress), lost);
+    const found = livedByKey(paths, readAll(paths, lost, progress), lost);
     const fresh = `${paths.state}.rebuilt`;
     for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${fresh}${suffix}`, { force: true });
     writeRows(fresh, found, lost, nowMs);
@@ -65,8 +57,9 @@ function knownOnlyToOld(paths: Paths): string[] {
     const old = new DatabaseSync(paths.state);
     try {
       checkVersion(old, paths.state);
+      readAsNow(old);
       bringLines(old, paths, said);
-      finishIntents(old, paths, () => false); // else the deleted would be back
+      finishIntents(old, paths, ALONE); // else the deleted would be back
       return [
         ...said,
         ...listed(
@@ -74,7 +67,12 @@ function knownOnlyToOld(paths: Paths): string[] {
           "SELECT id, recipient AS key FROM mail WHERE taken_ms IS NULL ORDER BY n",
           "a letter that waited",
         ),
-        ...listed(old, "SELECT id, key FROM timers ORDER BY due_ms", "a timer"),
+        // Heartbeats are set again by the next start; at most an alert of today is told once more.
+        ...listed(
+          old,
+          "SELECT id, key FROM timers WHERE id NOT GLOB 'heartbeat:*' ORDER BY due_ms",
+          "a timer",
+        ),
         ...listed(old, "SELECT id, key FROM outbox ORDER BY n", "an answer that was to be delivered"),
       ];
     } finally {
@@ -140,8 +138,9 @@ function readAll(paths: Paths, lost: string[], progress: (done: number) => void)
         `${path.path}: it says that it is ${key}'s, which is another agent's; the file is left as it is`,
       );
     else {
-      found.push({ ...folded, id: path.id, key });
-      for (const gap of folded.gaps) lost.push(`${path.path}: line ${gap.line} ${REASONS[gap.reason]}`);
+      found.push({ ...folded, id: path.id, agent: path.agent, key });
+      for (const gap of folded.gaps)
+        if (!isBeginning(folded, gap)) lost.push(`${path.path}: line ${gap.line} ${REASONS[gap.reason]}`);
     }
     progress(found.length);
   }
@@ -172,114 +171,26 @@ function keyOf(folded: Folded): SessionKey | null {
   }
 }
 
-/** A key has one session. Of two transcripts the one written to last has it; the other is named. */
-function newestByKey(found: readonly Found[], lost: string[]): Found[] {
-  const newest = new Map<SessionKey, Found>();
-  for (const one of found) {
-    const other = newest.get(one.key);
-    const [keep, drop] =
-      other && (other.lastTimestamp ?? "") > (one.lastTimestamp ?? "") ? [other, one] : [one, other];
-    newest.set(one.key, keep);
-    if (drop)
+/** A key has one session. Of two histories the one written to last has it; the other is named. */
+function livedByKey(paths: Paths, found: readonly Found[], lost: string[]): Lived[] {
+  const lived: Lived[] = [];
+  const files = new Map(found.map((one) => [one.id, one]));
+  for (const [, ofKey] of Map.groupBy(found, ({ key }) => key)) {
+    const [newest, ...others] = headsOf(ofKey).toSorted(
+      (a, b) => -compare(a.lastTimestamp ?? "", b.lastTimestamp ?? ""),
+    );
+    if (newest === undefined) continue; // Each names another: no history of ours is a circle.
+    lived.push(livedFrom(paths, newest, files, lost));
+    for (const other of others)
       lost.push(
-        `${drop.key}: transcript ${drop.id} is older than ${keep.id}; it is left on the disk, without a session`,
+        `${other.key}: transcript ${other.id} is older than ${newest.id}; it is left on the disk, without a session`,
       );
   }
-  return [...newest.values()];
+  return lived;
 }
 
-function writeRows(path: string, found: readonly Found[], lost: string[], nowMs: number): void {
-  const database = new DatabaseSync(path);
-  try {
-    tune(database, "write");
-    climb(database, LADDER, path);
-    const tables = new Tables(database);
-    const byId = new Map(found.map((one) => [one.id, one]));
-    database.exec("BEGIN IMMEDIATE");
-    const lines = new Map(found.map((one) => [one, lineageOf(one, byId, lost)]));
-    const trees = treesOf(lines.values());
-    for (const [one, line] of lines) {
-      const n = tables.insert(rowFrom(one, line, trees.get(one) ?? null));
-      for (const sha256 of one.blobs) tables.nameBlob(sha256, one.id);
-      // So that a late repeat of a letter is known, also after this.
-      for (const [id, takenMs] of one.letters)
-        if (takenMs >= nowMs - MAIL_ID_KEPT_MS || !id.startsWith("ext:"))
-          tables.rememberTaken(id, { n, key: one.key }, takenMs);
-    }
-    // Followers of the old feed must start over; search reads everything again.
-    database.exec("COMMIT");
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  } finally {
-    database.close();
-  }
-}
-
-/** From itself up to its root. */
-function lineageOf(one: Found, byId: ReadonlyMap<string, Found>, lost: string[]): readonly Found[] {
-  const line = [one];
-  for (let at = one; at.header?.child === true;) {
-    const parent = byId.get(at.header.parentSession?.replace(/\.jsonl$/, "") ?? "");
-    if (!parent || line.includes(parent)) {
-      lost.push(`${at.key}: who its parent was`);
-      break;
-    }
-    line.push(parent);
-    at = parent;
-  }
-  return line;
-}
-
-/** What sessions with descendants have used together with them. */
-function treesOf(lines: Iterable<readonly Found[]>): Map<Found, TokenUsage> {
-  const trees = new Map<Found, TokenUsage>();
-  for (const [one, ...ancestors] of lines) {
-    if (!one || Object.values(one.tokens).every((amount) => amount === 0)) continue;
-    for (const ancestor of ancestors)
-      trees.set(ancestor, addTokens(trees.get(ancestor) ?? ancestor.tokens, one.tokens));
-  }
-  return trees;
-}
-
-function rowFrom(one: Found, lineage: readonly Found[], tree: TokenUsage | null): Session {
-  const { kind, agent } = describeKey(one.key);
-  const bornAtMs = Date.parse(one.header?.timestamp ?? "") || 0;
-  const updatedAtMs = Date.parse(one.lastTimestamp ?? "") || bornAtMs;
-  return {
-    key: one.key,
-    agent,
-    kind,
-    parent: lineage[1]?.key ?? null,
-    root: lineage.at(-1)?.key ?? one.key,
-    depth: lineage.length - 1,
-    bornAtMs,
-    state: stateFrom(one, updatedAtMs),
-    route: null,
-    origin: null,
-    transcript: {
-      id: one.id,
-      lastSeq: one.lastSeq,
-      leafId: one.leafId,
-      bytes: one.bytes,
-      contextSeq: one.contextSeq,
-      firstSeq: 1,
-      jumpSeq: one.jumpSeq,
-      copied: one.header?.copied ?? 0,
-    },
-    signal: "none",
-    settings: { ...DEFAULT_SETTINGS, ...one.settings },
-    settingsVersion: 1,
-    usage: { ...NO_USAGE, ...one.tokens },
-    tree: tree && { ...NO_USAGE, ...tree },
-    title: one.title,
-    updatedAtMs,
-    interactedAtMs: 0,
-  };
-}
-
-function stateFrom(one: Found, atMs: number): RunState {
-  return isOneShot(one.key) && one.outcome !== null
-    ? { kind: "ended", atMs, outcome: one.outcome, reason: null }
-    : { kind: "idle" };
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Under both names, so that at no moment there is no state; under the new one alone where a file has only one name. */

@@ -146,7 +146,7 @@ describe("a chat", { timeout: 120_000 }, () => {
     await chat.seen(/rehearsal\/default/);
     chat.type("/help\r");
     await chat.seen(/Ctrl-J/);
-    const columns = [/\/handoff .*?\] +(?=writes)/, /\/stop +(?=pauses)/].map(
+    const columns = [/\/handoff .*?\] +(?=writes)/, /\/stop +(?=stops)/].map(
       (at) => at.exec(chat.out)?.[0].length,
     );
     assert.ok(columns[0] !== undefined && columns[0] === columns[1], String(columns));

@@ -168,6 +168,7 @@ export class Scene {
       log: this.#log(),
       catalog: new Catalog([this.model], [], {}),
       prompts: { of: async () => "" },
+      task: async () => null,
       writeFile: async () => {},
       channels: new Map(),
       store: this.#store,

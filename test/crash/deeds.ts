@@ -2,13 +2,14 @@
 // commit; none means that there was nothing to do.
 
 import type { World } from "../../src/base/world.ts";
-import type { Letter } from "../../src/mail/letter.ts";
+import type { Letter, Outgoing } from "../../src/mail/letter.ts";
 import type { SessionKey } from "../../src/routing/key.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { Of } from "../../src/store/rules.ts";
 import type { Change, Store } from "../../src/store/store.ts";
 import type { Timer } from "../../src/timers/timer.ts";
-import type { Block, BlobName, Draft } from "../../src/transcript/entry.ts";
+import type { Block, BlobName, Draft, Entry } from "../../src/transcript/entry.ts";
+import { contextStart } from "../../src/transcript/fold.ts";
 
 /** Who speaks. */
 export interface Voice {
@@ -43,6 +44,7 @@ export const HELD: Choice = [
   [6, answer],
   [8, settle],
   [4, reroute],
+  [8, rotate],
 ];
 
 /** Done by anybody, also while somebody else holds the session. */
@@ -58,6 +60,11 @@ export const FREE: Choice = [
 export const STALE: Choice = [
   [1, (scene) => [append(scene, { fence: scene.fenceOf(scene.row.key) + 1 })]],
   [1, (scene) => [append(scene, { after: scene.row.transcript.lastSeq + 1 })]],
+  [1, (scene) => [rotating(scene, "nothing", { fence: scene.fenceOf(scene.row.key) + 1 })]],
+  [
+    1,
+    (scene) => [append(scene, {}), rotating(scene, "nothing", { after: scene.row.transcript.lastSeq + 1 })],
+  ],
   [1, ({ row, name }) => [set(row.key, row.settingsVersion + 1_000_000, name)]],
   [1, ({ row, name }) => [{ do: "setTimer", timer: timer(row.key, name, 1), expectDueAtMs: 2 }]],
   [1, ({ name }) => [{ do: "settle", id: name, refused: null }]],
@@ -108,6 +115,28 @@ export async function end(scene: Scene): Promise<Change[]> {
   return [...written, ...report, finish(scene), { do: "delete", key: row.key, expect: null }];
 }
 
+/** Everything that waits is dealt with, and it goes out of the way, in one commit. Nobody visits it meanwhile. */
+export async function archive(scene: Scene): Promise<Change[]> {
+  const { store, row } = scene;
+  const { rows, next } = await store.mail(row.key, { limit: 500 });
+  const now = await store.session(row.key); // it may have been visited since the scene was set
+  if (next !== null || now === null) return [];
+  const answers: Outgoing[] = [];
+  for (const refused of [false, true])
+    answers.push(...(await store.outbox({ refused, key: row.key, limit: 500 })).rows);
+  const timers = await timersOf(scene);
+  const written = take(scene, rows);
+  const lastSeq = row.transcript.lastSeq + Math.max(1, rows.length);
+  return [
+    ...written,
+    ...answers.map(({ id }) => ({ do: "settle", id, refused: null }) as const),
+    ...timers.map(({ id, dueAtMs }) => ({ do: "clearTimer", id, expectDueAtMs: dueAtMs }) as const),
+    ...(now.signal === "pause" ? [{ do: "signal", key: row.key, signal: "none" } as const] : []),
+    now.signal === "kill" ? finish(scene) : fenced(scene, { do: "run", state: { kind: "idle" } }),
+    { do: "archive", key: row.key, expect: { transcript: row.transcript.id, lastSeq }, why: "asked" },
+  ];
+}
+
 /** The end of its life before is over: it is written to, and runs. */
 export function revive(scene: Scene): Change[] {
   return [{ do: "revive", key: scene.row.key }, ...letters(scene), ...write(scene)];
@@ -147,15 +176,39 @@ function take(scene: Scene, letters: readonly Letter[]): Change[] {
   return [fenced(scene, { do: "take", ids }), append(scene, { entries })];
 }
 
+/** The active path up to an entry that is at most so many from its end. */
+async function pathOf(scene: Scene, back: number): Promise<Entry[]> {
+  const path: Entry[] = [];
+  for await (const entry of scene.store.entries(scene.row.transcript.id, { from: 1 }))
+    if (entry.type !== "gap") path.push(entry);
+  return path.slice(0, Math.max(1, path.length - Math.floor(scene.dice.random() * back)));
+}
+
 /** Goes on from an earlier entry of the active path. */
 async function rewind(scene: Scene): Promise<Change[]> {
-  let rewindTo: { readonly id: string; readonly seq: number } | null = null;
-  let steps = 1 + Math.floor(scene.dice.random() * 6);
-  for await (const entry of scene.store.entries(scene.row.transcript.id, { before: null })) {
-    if (entry.type !== "gap") rewindTo = { id: entry.id, seq: entry.seq };
-    if (steps-- === 0) break;
-  }
-  return [append(scene, { rewindTo, entries: texts(scene, 2) })];
+  const path = await pathOf(scene, 7);
+  const last = path.at(-1);
+  const rewindTo = last === undefined ? null : { id: last.id, seq: last.seq };
+  return [append(scene, { rewindTo, entries: texts(scene, 2), contextSeq: contextStart(path) })];
+}
+
+/** Begins anew: what was said becomes an archive. Nobody visits it meanwhile. */
+export function reset(scene: Scene): Change[] {
+  return [rotating(scene, "nothing"), append(scene, {})];
+}
+
+/** Goes on in a new file; where that would be no shorter, less of it is shown from now on, and next time it can. */
+async function rotate(scene: Scene): Promise<Change[]> {
+  const { contextSeq, firstSeq } = scene.row.transcript;
+  if (contextSeq > firstSeq) return [rotating(scene, "context"), append(scene, {})];
+  const kept = (await pathOf(scene, 4)).at(-1);
+  if (kept === undefined) return [append(scene, {})];
+  const timestamp = new Date(scene.world.nowMs()).toISOString();
+  const compaction: Draft = {
+    ...{ type: "compaction", timestamp, summary: "", tokensBefore: 0 },
+    firstKeptEntryId: kept.id,
+  };
+  return [append(scene, { entries: [compaction, ...texts(scene, 1)], contextSeq: kept.seq })];
 }
 
 async function withBlob(scene: Scene): Promise<Change[]> {
@@ -245,6 +298,12 @@ function append(scene: Scene, how: Partial<Of<"append">>): Change {
   const { key, transcript } = scene.row;
   const plain = { fence: scene.fenceOf(key), after: transcript.lastSeq, entries: texts(scene, 1) };
   return { do: "append", key, ...plain, rewindTo: null, contextSeq: null, ...how };
+}
+
+function rotating(scene: Scene, keep: "context" | "nothing", more: Partial<Of<"rotate">> = {}): Change {
+  const { key, transcript } = scene.row;
+  const plain = { fence: scene.fenceOf(key), after: transcript.lastSeq, transcript: scene.world.newId() };
+  return { do: "rotate", key, ...plain, cwd: "/", keep, ...more };
 }
 
 function fenced(

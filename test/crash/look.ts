@@ -1,6 +1,8 @@
 // What a home shows after a crash: recovered by opening it, then read from the files as a stranger would, and from
 // the tables through the store.
 
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../src/base/log.ts";
 import type { World } from "../../src/base/world.ts";
@@ -8,11 +10,11 @@ import type { Outgoing } from "../../src/mail/letter.ts";
 import type { SessionKey } from "../../src/routing/key.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
-import { pathsIn, transcriptPath } from "../../src/store/local/paths.ts";
-import type { Page } from "../../src/store/store.ts";
+import { packedPath, pathsIn, transcriptPath } from "../../src/store/local/paths.ts";
+import type { Archive, Page } from "../../src/store/store.ts";
 import type { Timer } from "../../src/timers/timer.ts";
 import type { BlobName } from "../../src/transcript/entry.ts";
-import { activePath, type Account, type Accounts } from "./model.ts";
+import { activePath, archiveName, type Account, type Accounts } from "./model.ts";
 import { readAsStranger } from "./stranger.ts";
 
 export interface Seen {
@@ -44,6 +46,14 @@ export async function look(home: string, { world, log, search = false }: Look): 
     const waiting = await whatWaits(store);
     for (const row of await all((cursor) => store.sessions({ cursor, limit: 500 })))
       accounts.set(row.key, await lookAt({ store, home, row, waiting, problems }));
+    for (const found of await all((cursor) => store.archives({ cursor, limit: 500 }))) {
+      const row = found.session;
+      accounts.set(
+        archiveName(row.key, found.id),
+        await lookAt({ store, home, row, waiting, problems, found }),
+      );
+    }
+    problems.push(...strayFiles(home, accounts));
     for (const { key, id } of [...waiting.timers, ...waiting.outbox])
       if (!accounts.has(key)) problems.push(`${id} has outlived its session, ${key}`);
     if (search) problems.push(...(await searched(store, accounts)));
@@ -68,23 +78,30 @@ async function lookAt(at: {
   readonly row: Session;
   readonly waiting: Waiting;
   readonly problems: string[];
+  readonly found?: Archive; // it is one
 }): Promise<Account> {
   const { store, row, waiting } = at;
   const { key, transcript, state, route, signal, settings, settingsVersion, usage } = row;
   const complain = (what: string): void => void at.problems.push(`${key}: ${what}`);
-  const path = transcriptPath(pathsIn(at.home), row.agent, transcript.id);
-  const { entries, ids } = readAsStranger(path, transcript, complain);
-  await compareReading(store, transcript.id, {
-    since: ids,
-    from: activePath(entries).map((seq) => ids[seq - 1] ?? ""),
-    complain,
-  });
+  const packed = at.found !== undefined && at.found.packedBytes !== null;
+  const pathOf = (id: string): string =>
+    (packed ? packedPath : transcriptPath)(pathsIn(at.home), row.agent, id);
+  const { entries, ids, older, before } = readAsStranger(pathOf, transcript, complain);
+  if (at.found === undefined)
+    await compareReading(store, transcript.id, {
+      since: ids,
+      from: activePath(entries, before).map((seq) => ids[seq - before - 1] ?? ""),
+      complain,
+    });
   for (const { blob } of entries)
     if (blob !== null && !(await isWhole(store, blob))) complain(`blob ${blob.sha256} is not there whole`);
-  const letters = await all((cursor) => store.mail(key, { cursor, limit: 500 }));
+  const letters = at.found ? [] : await all((cursor) => store.mail(key, { cursor, limit: 500 }));
+  const mine = (each: { readonly key: SessionKey }): boolean => at.found === undefined && each.key === key;
   return {
     transcript: transcript.id,
+    older,
     copied: transcript.copied,
+    before,
     entries,
     state,
     route,
@@ -93,13 +110,22 @@ async function lookAt(at: {
     settingsVersion,
     usage,
     mail: letters.map(({ to: _to, postedAtMs: _at, ...letter }) => letter),
-    timers: byId(waiting.timers.filter((timer) => timer.key === key)),
-    outbox: byId(
-      waiting.outbox
-        .filter((outgoing) => outgoing.key === key)
-        .map(({ postedAtMs: _at, ...outgoing }) => outgoing),
-    ),
+    timers: byId(waiting.timers.filter(mine)),
+    outbox: byId(waiting.outbox.filter(mine).map(({ postedAtMs: _at, ...outgoing }) => outgoing)),
   };
+}
+
+/** Every transcript is there in one form, and nothing else is. */
+function strayFiles(home: string, accounts: Accounts): string[] {
+  const seen: string[] = [];
+  for (const name of readdirSync(join(home, "agents"), { recursive: true, encoding: "utf8" }))
+    if (/\.jsonl|\.unfinished/.test(name)) seen.push(basename(name).replace(/\.jsonl(?:\.zst)?$/, ""));
+  const known = [...accounts.values()].flatMap(({ transcript, older }) => [transcript, ...older]);
+  return seen.toSorted().join() === known.toSorted().join()
+    ? []
+    : [
+        `there are files of other transcripts than the state has, or two of one: ${seen.filter((id, n) => !known.includes(id) || seen.indexOf(id) !== n).join(", ")}`,
+      ];
 }
 
 /** The store reads what the file has, whole and along the active path. */
@@ -131,20 +157,24 @@ async function isWhole(store: LocalStore, blob: BlobName): Promise<boolean> {
 const SEARCH_TRIES_MAX = 1_000;
 const SEARCH_AGAIN_MS = 10;
 
-/** Search catches up, and then finds the last words of every session, and none of a session that is gone. */
+/** Search catches up, and then finds the last words of every session, and none of one that is gone or archived. */
 async function searched(store: LocalStore, accounts: Accounts): Promise<string[]> {
   const problems: string[] = [];
   for (let tries = 0; (await store.search({ text: "catching up" })).behind > 0; tries += 1) {
     if (tries === SEARCH_TRIES_MAX) return ["search does not catch up"];
     await sleep(SEARCH_AGAIN_MS);
   }
-  for (const [key, { transcript, entries }] of accounts) {
+  for (const [key, { transcript, entries, before }] of accounts) {
     const text = entries.at(-1)?.text ?? "";
     const { hits } = await store.search({ text, limit: 100 });
     for (const hit of hits)
       if (accounts.get(hit.key)?.transcript !== hit.transcript)
         problems.push(`search finds ${text} in ${hit.key}, transcript ${hit.transcript}, which is gone`);
-    if (text !== "" && !hits.some((hit) => hit.transcript === transcript && hit.seq === entries.length))
+    if (key.startsWith("archive ")) continue; // found nowhere
+    if (
+      text !== "" &&
+      !hits.some((hit) => hit.transcript === transcript && hit.seq === before + entries.length)
+    )
       problems.push(`search does not find ${text} in ${key}`);
   }
   return problems;

@@ -40,7 +40,7 @@ const tell = (line: string): void => void (values.json ? process.stderr : proces
 const variant = variantFrom(values.variant);
 
 tell(
-  `A process does to many sessions at once whatever a store can be asked to do: entries, rewinds, letters, timers, answers, settings, blobs, forks, deletions, several sessions in one commit.`,
+  `A process does to many sessions at once whatever a store can be asked to do: entries, rewinds, letters, timers, answers, settings, blobs, forks, deletions, new files and new beginnings, several sessions in one commit.`,
 );
 tell(
   `It is killed (SIGKILL) at random moments, ${kills} times, also while it recovers from the kill before, and what it was told is compared with what is there. Seed ${seed}.\n`,

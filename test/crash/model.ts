@@ -21,7 +21,9 @@ export interface Written {
 /** All that one session must show. */
 export interface Account {
   readonly transcript: string;
+  readonly older: readonly string[]; // files that the same history began in, oldest first
   readonly copied: number;
+  readonly before: number; //          how many entries there were when the conversation began anew; 0: it never did
   readonly entries: readonly Written[];
   readonly state: RunState;
   readonly route: Route | null;
@@ -36,15 +38,30 @@ export interface Account {
 
 export type Accounts = ReadonlyMap<SessionKey, Account>;
 
+/** Under which an archive stands among the accounts. No session can be called that. */
+export function archiveName(key: SessionKey, id: string): SessionKey {
+  return `archive ${key} ${id}` as SessionKey;
+}
+
 /** What there is after one commit. Null: one of its expectations is not met, so it cannot have happened. */
 export function afterCommit(accounts: Accounts, changes: readonly Change[]): Accounts | null {
   const next = new Map(accounts);
   for (const change of changes) {
+    if (change.do === "archive" || change.do === "restore" || change.do === "purge") {
+      if (!moved(next, change)) return null;
+      continue;
+    }
     const key = keyOf(next, change);
     const account = key === null ? undefined : next.get(key);
     if (key === null || (account === undefined) !== (change.do === "open")) return null;
+    // What it was stays beside it.
+    if (change.do === "rotate" && change.keep === "nothing" && account !== undefined)
+      next.set(archiveName(key, account.transcript), { ...account, mail: [], timers: {}, outbox: {} });
+    if (change.do === "post" && isPutAway(next, key, change.letter.id)) continue;
     if (change.do === "delete") {
       next.delete(key);
+      // And what was put away under its name.
+      for (const name of next.keys()) if (name.startsWith(`archive ${key} `)) next.delete(name);
       continue;
     }
     const made = account === undefined ? opened(next, change) : changed(account, change);
@@ -52,6 +69,49 @@ export function afterCommit(accounts: Accounts, changes: readonly Change[]): Acc
     next.set(key, made);
   }
   return next;
+}
+
+/** A letter that was taken before the conversation began anew is known all the same. */
+function isPutAway(accounts: Accounts, key: SessionKey, letter: string): boolean {
+  return [...accounts].some(
+    ([name, { entries }]) =>
+      name.startsWith(`archive ${key} `) && entries.some(({ mailId }) => mailId === letter),
+  );
+}
+
+/** Out of the way, back, or gone for good. False: it cannot have happened. */
+function moved(
+  accounts: Map<SessionKey, Account>,
+  change: Extract<Change, { readonly do: "archive" | "restore" | "purge" }>,
+): boolean {
+  if (change.do === "archive") {
+    const account = accounts.get(change.key);
+    if (account === undefined || !isAtRest(account, change)) return false;
+    accounts.delete(change.key);
+    accounts.set(archiveName(change.key, account.transcript), account);
+    return true;
+  }
+  const found = [...accounts].find(
+    ([name]) => name.startsWith("archive ") && name.endsWith(` ${change.archive}`),
+  );
+  if (found === undefined) return false;
+  const [name, account] = found;
+  const key = name.split(" ")[1] as SessionKey;
+  accounts.delete(name);
+  if (change.do === "purge") return true;
+  if (accounts.has(key)) return false;
+  accounts.set(key, account);
+  return true;
+}
+
+function isAtRest(account: Account, { expect }: Of<"archive">): boolean {
+  const { state, signal, mail, timers, outbox, entries, before, transcript } = account;
+  return (
+    (state.kind === "ended" || (state.kind === "idle" && signal === "none")) &&
+    [mail, Object.keys(timers), Object.keys(outbox)].every(({ length }) => length === 0) &&
+    expect.transcript === transcript &&
+    expect.lastSeq === before + entries.length
+  );
 }
 
 /** The session that a change is about; null: there is none. */
@@ -67,6 +127,7 @@ function keyOf(accounts: Accounts, change: Change): SessionKey | null {
       return having(({ timers }) => timers, change.id);
     case "send":
       return change.outgoing.key;
+    case "archive":
     case "restore":
     case "purge":
     case "setJob":
@@ -84,7 +145,9 @@ function opened(accounts: Accounts, change: Change): Account | null {
   const copied = change.copy === null ? [] : copyOf(accounts, change.copy);
   return {
     transcript: change.transcript,
+    older: [],
     copied: copied.length,
+    before: 0,
     entries: copied,
     state: { kind: "idle" },
     route: null,
@@ -100,24 +163,27 @@ function opened(accounts: Accounts, change: Change): Account | null {
 
 /** A part of the active path, numbered anew, each entry after the other. */
 function copyOf(accounts: Accounts, copy: NonNullable<Of<"open">["copy"]>): Written[] {
-  const source = accounts.get(copy.of)?.entries ?? [];
-  return activePath(source)
+  const { entries, before } = accounts.get(copy.of) ?? { entries: [], before: 0 };
+  return activePath(entries, before)
     .filter((seq) => seq >= copy.fromSeq && seq <= copy.throughSeq)
-    .flatMap((seq) => source[seq - 1] ?? [])
+    .flatMap((seq) => entries[seq - before - 1] ?? [])
     .map((entry, at) => ({ ...entry, after: at }));
 }
 
 /** The numbers of the entries that lead to the last one. */
-export function activePath(entries: readonly Written[]): number[] {
+export function activePath(entries: readonly Written[], before: number): number[] {
   const path: number[] = [];
-  for (let seq = entries.length; seq > 0; seq = entries[seq - 1]?.after ?? 0) path.push(seq);
+  for (let seq = before + entries.length; seq > before; seq = entries[seq - before - 1]?.after ?? 0)
+    path.push(seq);
   return path.toReversed();
 }
 
 function changed(account: Account, change: Change): Account | null {
   switch (change.do) {
     case "append":
-      return change.after === account.entries.length ? appended(account, change) : null;
+      return change.after === lastOf(account) ? appended(account, change) : null;
+    case "rotate":
+      return change.after === lastOf(account) ? rotated(account, change) : null;
     case "take": {
       const mail = account.mail.filter(({ id }) => !change.ids.includes(id));
       return mail.length + change.ids.length === account.mail.length ? { ...account, mail } : null;
@@ -191,10 +257,21 @@ function waiting(account: Account, change: Change): Account | null {
   }
 }
 
+function lastOf({ before, entries }: Account): number {
+  return before + entries.length;
+}
+
 function appended(account: Account, { entries, rewindTo }: Of<"append">): Account {
-  const last = account.entries.length;
-  const more = entries.map((draft, at) => writtenOf(draft, at === 0 ? (rewindTo?.seq ?? last) : last + at));
+  const last = lastOf(account);
+  const leaf = account.entries.length === 0 ? 0 : last;
+  const more = entries.map((draft, at) => writtenOf(draft, at === 0 ? (rewindTo?.seq ?? leaf) : last + at));
   return { ...account, entries: [...account.entries, ...more] };
+}
+
+/** The entries are the same, in one file more; or there are none. */
+function rotated(account: Account, { transcript, keep }: Of<"rotate">): Account {
+  if (keep === "context") return { ...account, transcript, older: [...account.older, account.transcript] };
+  return { ...account, transcript, older: [], copied: 0, before: lastOf(account), entries: [] };
 }
 
 /** Also for lines of a file, which are drafts with a few fields more. */

@@ -17,6 +17,7 @@ import { LocalStore } from "../../src/store/local/local.ts";
 import type { Change } from "../../src/store/store.ts";
 import { textOf } from "../../src/transcript/entry.ts";
 import {
+  archive,
   choose,
   end,
   fork,
@@ -25,6 +26,7 @@ import {
   letters,
   open,
   remove,
+  reset,
   revive,
   STALE,
   type Deed,
@@ -120,6 +122,7 @@ async function change(name: string, mine: readonly SessionKey[]): Promise<void> 
   const rows = await Promise.all(mine.map((key) => store.session(key)));
   const [row, ...others] = rows.filter((each) => each !== null);
   const missing = mine.find((_, at) => rows[at] === null);
+  if (missing !== undefined && (await upkeep(name, missing))) return;
   if (missing !== undefined)
     return await attempt(
       name,
@@ -134,6 +137,8 @@ async function change(name: string, mine: readonly SessionKey[]): Promise<void> 
   if (rolled < 0.07) return await fade(name, scene, end);
   if (rolled < 0.09) return await searchFor(row);
   if (rolled < 0.12) return await attempt(name, await stale(scene), "refused");
+  if (rolled < 0.18) return await fade(name, scene, archive);
+  if (rolled < 0.21) return await fade(name, scene, reset);
   await attempt(name, await choose(HELD, dice)(scene), "accepted");
 }
 
@@ -145,10 +150,25 @@ async function fade(name: string, scene: Scene, deed: Deed): Promise<void> {
   try {
     const changes = await deed(scene);
     await attempt(name, changes, "accepted");
-    if (changes.some((change) => change.do === "delete")) hands.forget(key);
+    if (changes.some((change) => change.do === "delete" || change.do === "archive")) hands.forget(key);
   } finally {
     fading.delete(key);
   }
+}
+
+/** Of a key that has no session: what was put away under it is packed, comes back, or goes. False: none of this. */
+async function upkeep(name: string, key: SessionKey): Promise<boolean> {
+  const rolled = dice.random();
+  const { rows } = await store.archives({ key, limit: 10 });
+  const found = rows[Math.floor(dice.random() * rows.length)];
+  if (found === undefined || rolled < 0.2) return false;
+  if (rolled < 0.6) await (found.packedBytes === null ? store.pack(found.id) : store.unpack(found.id));
+  else if (rolled < 0.7) await attempt(name, [{ do: "purge", archive: found.id }], "accepted");
+  else {
+    await store.unpack(found.id);
+    await attempt(name, [{ do: "restore", archive: found.id }], "accepted");
+  }
+  return true;
 }
 
 /** A letter goes with what will be refused, and must not arrive. */

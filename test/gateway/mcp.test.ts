@@ -34,9 +34,30 @@ const peoples = table.filter(([, { who }]) => who !== "agent");
 /** Written down here, and not found out as the door does. */
 const READING: ReadonlySet<string> = new Set([
   ...["wait", "status", "list", "history", "entries", "trace", "search", "children", "outbox", "overview"],
-  ...["models", "tokens", "context", "result", "memory", "readMemory", "searchMemory"],
+  ...[
+    "models",
+    "tokens",
+    "context",
+    "result",
+    "memory",
+    "readMemory",
+    "searchMemory",
+    "heartbeats",
+    "upkeepPlan",
+    "archives",
+  ],
+  ...["jobs", "job", "jobRuns"],
+  ...["command", "commands"], // by this door only those that look
 ]);
-const DESTRUCTIVE: ReadonlySet<string> = new Set(["kill", "remove", "revokeToken", "writeMemory"]);
+const DESTRUCTIVE: ReadonlySet<string> = new Set([
+  "kill",
+  "remove",
+  "revokeToken",
+  "writeMemory",
+  "upkeep",
+  "purgeArchive",
+  "removeJob",
+]);
 
 describe("the MCP door", () => {
   for (const era of ERAS) {

@@ -207,7 +207,7 @@ test("the transcripts alone restore what was set, used and said", async (t) => {
 /** Those that only agents make are shown by what agents do; tokens are a gateway's. */
 type PersonsCall = Exclude<
   CallName,
-  "join" | "yield" | "subagents" | "tokens" | "createToken" | "revokeToken"
+  "join" | "yield" | "subagents" | "cron" | "tokens" | "createToken" | "revokeToken"
 >;
 
 test("what every call gives is of the shape that the table says", async (t) => {
@@ -225,6 +225,9 @@ test("what every call gives is of the shape that the table says", async (t) => {
   const said = (await stage.entries(sessionKey)).find(({ type }) => type === "message");
   const [refused] = (await sessions.outbox({ refused: true })).answers; // there is no pigeon
   await sessions.ask("agent:main:thread:gone", "!say hi");
+  for (const name of ["kept", "erased"]) await sessions.ask(`agent:main:thread:${name}`, "!say hi");
+  const kept = await sessions.status("agent:main:thread:kept");
+  const erased = await sessions.call("archive", { sessionKey: "agent:main:thread:erased" });
   const inputs: { readonly [Name in PersonsCall]: Input<Name> } = {
     send: { sessionKey: MAIN, message: "!say hi" },
     receive: { ...chat, id: "again" },
@@ -260,6 +263,24 @@ test("what every call gives is of the shape that the table says", async (t) => {
     memory: {},
     readMemory: { path: "memory/tea.md" },
     searchMemory: { text: "hi" },
+    heartbeats: {},
+    beat: { agent: "main" },
+    addJob: { cron: "0 9 * * 1-5", message: "!say hi", name: "morning" },
+    jobs: {},
+    job: { job: "morning" },
+    editJob: { job: "morning", enabled: false },
+    runJob: { job: "morning" },
+    jobRuns: { job: "morning" },
+    removeJob: { job: "morning" },
+    upkeepPlan: {},
+    upkeep: {},
+    archive: { sessionKey: "agent:main:thread:kept" },
+    archives: {},
+    restore: { id: kept.transcript },
+    purgeArchive: { id: erased.archive },
+    reset: { sessionKey: MAIN, model: "rehearsal/default" },
+    command: { sessionKey: MAIN, text: "/status" },
+    commands: {},
   };
   for (const name of Object.keys(inputs) as PersonsCall[]) {
     if (name === "rewind") await stage.rest("agent:main:thread:fresh");

@@ -16,7 +16,7 @@ export const HOUR_MS = 60 * 60 * 1_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /** Its clock can be set; who sleeps does not notice. */
-class Settable extends SimulatedWorld {
+export class Settable extends SimulatedWorld {
   offMs = 0;
 
   override nowMs(): number {

@@ -217,6 +217,12 @@ function reportOf(child: string, task: string, text: string): Report {
   };
 }
 
+/** With it a conversation begins: what was said before is in the archive, and its numbers are not missing. */
+export function beginsAnew(entry: Entry): boolean {
+  if (entry.type !== "custom" || entry.customType !== "sessiond/generation") return false;
+  return recordOf(entry.data)["title"] === "";
+}
+
 function noteOf(type: string, data: Readonly<Record<string, unknown>>): Told {
   const word = (name: string): string | null => {
     const value = data[name];
@@ -238,6 +244,8 @@ function noteOf(type: string, data: Readonly<Record<string, unknown>>): Told {
       return { what: "note", text: `handed over to ${word("key") ?? "another"}, file ${word("path") ?? ""}` };
     case "sessiond/pruned":
       return { what: "note", text: `${many(Number(data["results"]) || 0, "tool result")} left the prompt` };
+    case "sessiond/generation":
+      return word("title") === "" ? { what: "note", text: "a new conversation" } : { what: "nothing" };
     case "sessiond/damage":
       return { what: "note", text: "damage was found here; `sessiond fsck` says more" };
     default:

@@ -77,6 +77,7 @@ function picture(rows: readonly Row[], of: Partial<Picture> = {}): Picture {
     providers: [],
     programs: [],
     servers: [],
+    upkeep: { mode: "warn" as const, rounds: 0, lookedAt: null, use: null, steps: null, overBytes: 0 },
     totals: TOTALS,
   };
   return { overview, rows, isMore: false, rates: null, nowMs: NOW, ...of };

@@ -16,7 +16,7 @@
 import type { Event } from "../../events/bus.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
 import { duration, many, oneLine } from "../output.ts";
-import { itemOf, type Item, type ToolCalled } from "./entries.ts";
+import { beginsAnew, itemOf, type Item, type ToolCalled } from "./entries.ts";
 import { Family, type ChildRow } from "./family.ts";
 
 /** What a line is, so that it can be coloured; the text says it too. */
@@ -117,7 +117,7 @@ export class Talk {
   }
 
   #entry({ seq, entry }: Extract<Event, { type: "entry" }>): readonly Line[] {
-    const lost = seq - this.#seq - 1;
+    const lost = beginsAnew(entry) ? 0 : seq - this.#seq - 1;
     this.#seq = seq;
     const missing = lost === 0 ? [] : [damage(many(lost, "entry", "entries"))];
     return [...missing, ...this.#item(itemOf(entry))];

@@ -28,7 +28,6 @@ export interface Chatting {
   readonly past: readonly (Entry | Gap)[] | null;
   /** The last entry that there was. */
   readonly end: number;
-  readonly keyOf: (text: string) => Promise<string>;
 }
 
 /** Somebody who presses Ctrl-C again within this time wants to leave. */

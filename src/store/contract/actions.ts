@@ -43,6 +43,17 @@ const action = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
+      do: fc.constant("rotate" as const),
+      who,
+      off,
+      fenceOff: off,
+      keep: fc.constantFrom("context", "context", "nothing"),
+      reuse: rarely(fc.constant(true)),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
       do: fc.constant("take" as const),
       who,
       from: rarely(who),
@@ -112,13 +123,17 @@ const action = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reroute" as const), who, fenceOff: off }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), who }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("archive" as const), who, off }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("restore" as const), which: few }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("purge" as const), which: few }) },
 );
 export type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What happens between two looks at the stores: time passes, somebody claims, and one commit is made. */
+/** What happens between two looks at the stores: time passes, somebody claims, an archive is packed or unpacked, and one commit is made. */
 export const step = fc.record({
   passMs: fc.constantFrom(0, 0, 1, 600, 5_000),
   claim: rarely(fc.constantFrom("one", "two")),
+  move: rarely(fc.record({ way: fc.constantFrom("pack" as const, "unpack" as const), which: few })),
   actions: fc.array(action, { minLength: 1, maxLength: 4 }),
 });
 export type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;

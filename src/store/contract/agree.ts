@@ -70,9 +70,10 @@ class Pair {
     }
   }
 
-  async take({ passMs, claim, actions }: Step): Promise<void> {
+  async take({ passMs, claim, move, actions }: Step): Promise<void> {
     for (const { world } of [this.#left, this.#right]) world.pass(passMs);
     if (claim !== null) await this.#claim(claim);
+    if (move !== null) await this.#move(move);
     const changes: Change[] = [];
     for (const each of actions) changes.push(await this.#change(each));
     const done = await outcome(this.#left, changes);
@@ -80,9 +81,8 @@ class Pair {
     assert.deepEqual(await outcome(this.#right, other), done, JSON.stringify(changes));
     if (typeof done === "string") return;
     for (const change of changes) {
-      if (change.do !== "delete") continue;
-      this.#deletions += 1;
-      this.#fences.delete(change.key);
+      if (change.do === "delete" || change.do === "purge") this.#deletions += 1;
+      if (change.do === "delete" || change.do === "archive") this.#fences.delete(change.key);
     }
   }
 
@@ -117,6 +117,28 @@ class Pair {
     assert.deepEqual(await this.#right.everything(), await this.#left.everything());
   }
 
+  async #archiving(who: number, off: number): Promise<Of<"archive">> {
+    const key = this.#key(who);
+    const tail = (await this.#left.store.session(key))?.transcript;
+    const lastSeq = Math.max(0, (tail?.lastSeq ?? 0) + off);
+    return { do: "archive", key, expect: { transcript: tail?.id ?? "none", lastSeq }, why: "asked" };
+  }
+
+  async #archive(which: number): Promise<string> {
+    const archives = await this.#left.archives();
+    return archives[which % Math.max(1, archives.length)]?.id ?? "none";
+  }
+
+  async #move({ way, which }: NonNullable<Step["move"]>): Promise<void> {
+    const id = await this.#archive(which);
+    const moved = async ({ store }: Corner): Promise<string> =>
+      await store[way](id).then(
+        () => "done",
+        (error: unknown) => (error instanceof Fault ? error.code : assert.fail(String(error))),
+      );
+    assert.equal(await moved(this.#right), await moved(this.#left));
+  }
+
   async #claim(owner: string): Promise<void> {
     const [claims, others] = [await this.#left.claim(owner, 3_000), await this.#right.claim(owner, 3_000)];
     assert.deepEqual([...others.keys()].toSorted(), [...claims.keys()].toSorted());
@@ -137,6 +159,8 @@ class Pair {
         return await this.#open(action);
       case "append":
         return await this.#append(action);
+      case "rotate":
+        return await this.#rotate(action);
       case "take": {
         const mail = await at.mail(this.#key(action.from ?? action.who));
         const ids = mail.slice(0, action.count).map(({ id }) => id);
@@ -209,6 +233,13 @@ class Pair {
       }
       case "delete":
         return { do: "delete", key: this.#key(action.who), expect: null };
+      case "archive":
+        return await this.#archiving(action.who, action.off);
+      case "restore":
+      case "purge": {
+        const archive = await this.#archive(action.which);
+        return archive === "none" ? await this.#archiving(action.which, 0) : { do: action.do, archive };
+      }
     }
   }
 
@@ -234,7 +265,8 @@ class Pair {
     const lastSeq = row?.transcript.lastSeq ?? 0;
     const lines = row ? await entriesOf(this.#left.store, row.transcript.id, { since: 0 }) : [];
     const seq = lastSeq - (action.back ?? 0);
-    const rewindTo = { id: lines[seq - 1 + action.idOff]?.id ?? "none", seq };
+    const named = lines.find((each) => each.seq === seq + action.idOff);
+    const rewindTo = { id: named?.id ?? "none", seq };
     return {
       do: "append",
       key,
@@ -243,6 +275,20 @@ class Pair {
       entries: [...action.texts.map(said), noted(action.texts)],
       rewindTo: action.back === null ? null : rewindTo,
       contextSeq: action.contextBack === null ? null : Math.max(1, lastSeq - action.contextBack),
+    };
+  }
+
+  async #rotate(action: Extract<Action, { do: "rotate" }>): Promise<Of<"rotate">> {
+    const key = this.#key(action.who);
+    const row = await this.#left.store.session(key);
+    return {
+      do: "rotate",
+      key,
+      fence: this.#fence(action),
+      after: (row?.transcript.lastSeq ?? 0) + action.off,
+      transcript: action.reuse && row ? row.transcript.id : this.#left.world.newId(),
+      cwd: "/tmp",
+      keep: action.keep as "context" | "nothing",
     };
   }
 

@@ -10,7 +10,19 @@ import type { RunState, Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
 import type { BlobName, Draft, Entry, Gap, Header } from "../../transcript/entry.ts";
 import type { Of } from "../rules.ts";
-import type { Change, Changed, Page, PageOf, Posted, Range, Receipt, Store } from "../store.ts";
+import type {
+  Archive,
+  ArchiveQuery,
+  ArchiveWhy,
+  Change,
+  Changed,
+  Page,
+  PageOf,
+  Posted,
+  Range,
+  Receipt,
+  Store,
+} from "../store.ts";
 
 /** A store for tests, and what a test may do to it that a caller may not. */
 export interface Opened {
@@ -184,6 +196,28 @@ export class Corner {
     return all.filter(({ key }) => key.startsWith(`agent:${this.agent}:`));
   }
 
+  /** All of this corner, oldest first. */
+  async archives(query: ArchiveQuery = {}): Promise<Archive[]> {
+    return await pages((page) => this.store.archives({ ...query, ...page, agent: this.agent }));
+  }
+
+  /** What somebody would commit who has just looked at a session. */
+  async archiving(key: SessionKey, why: ArchiveWhy = "asked"): Promise<Of<"archive">> {
+    const { id: transcript, lastSeq } = (await this.row(key)).transcript;
+    return { do: "archive", key, expect: { transcript, lastSeq }, why };
+  }
+
+  /** Puts it out of the way, and returns the archive's id. */
+  async archive(key: SessionKey, why: ArchiveWhy = "asked"): Promise<string> {
+    const change = await this.archiving(key, why);
+    await this.store.commit([change]);
+    return change.expect.transcript;
+  }
+
+  async restore(archive: string): Promise<void> {
+    await this.store.commit([{ do: "restore", archive }]);
+  }
+
   sending(name: string, key: SessionKey): Of<"send"> {
     const route = { channel: "test", to: "somebody", thread: null };
     return {
@@ -225,6 +259,9 @@ export class Corner {
     }
     return {
       sessions,
+      archives: (await this.archives()).map(({ packedBytes, ...rest }) => ({
+        ...{ ...rest, isPacked: packedBytes !== null }, // how small it becomes is each engine's own
+      })),
       timers: await this.timers(),
       outbox: [...(await this.outbox(false)), ...(await this.outbox(true))],
     };

@@ -151,7 +151,7 @@ export function searchContract(corner: () => Corner): void {
 }
 
 /** Waits until search has seen everything. */
-async function find(at: Corner, query: SearchQuery): Promise<Hits> {
+export async function find(at: Corner, query: SearchQuery): Promise<Hits> {
   for (let turn = 0; turn < 500; turn += 1) {
     const found = await at.store.search(query);
     if (found.behind === 0) return found;

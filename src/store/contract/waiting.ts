@@ -73,6 +73,19 @@ export function timerContract(corner: () => Corner): void {
       assert.deepEqual(ids, ids.toSorted());
     });
 
+    test("a timer is found by its name, if it is due by the time that was asked for", async () => {
+      const at = corner();
+      const key = await at.open("a");
+      const timers = ["a", "b", "c"].map((name, n) => at.timer(name, key, { dueAtMs: n * 1_000 }));
+      await at.store.commit(timers.map((timer) => ({ do: "setTimer", timer, expectDueAtMs: null })));
+      const found = async (id: string, dueByMs: number): Promise<readonly string[]> =>
+        (await at.store.timers({ id, dueByMs })).rows.map((timer) => timer.id);
+      assert.deepEqual(await found(at.id("b"), Infinity), [at.id("b")]);
+      assert.deepEqual(await found(at.id("b"), 1_000), [at.id("b")]);
+      assert.deepEqual(await found(at.id("b"), 999), []);
+      assert.deepEqual(await found(at.id("d"), Infinity), []);
+    });
+
     test("a timer is for a session that exists, and goes with it", async () => {
       const at = corner();
       const key = await at.open("a");

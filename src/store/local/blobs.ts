@@ -18,7 +18,13 @@ export async function hashOf(bytes: Uint8Array): Promise<string> {
   return Buffer.from(digest).toString("hex");
 }
 
-export async function writeBlob(paths: Paths, sha256: string, bytes: Uint8Array): Promise<BlobName> {
+/** Its time is the store's, by which it is known later how long nobody has named it. */
+export async function writeBlob(
+  paths: Paths,
+  sha256: string,
+  bytes: Uint8Array,
+  nowMs: number,
+): Promise<BlobName> {
   const path = blobPath(paths, sha256);
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -28,6 +34,7 @@ export async function writeBlob(paths: Paths, sha256: string, bytes: Uint8Array)
     const handle = await open(unfinished, "wx", 0o600);
     try {
       await handle.writeFile(bytes);
+      await handle.utimes(nowMs / 1_000, nowMs / 1_000);
       await handle.sync();
     } finally {
       await handle.close();

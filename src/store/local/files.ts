@@ -76,6 +76,7 @@ export class TranscriptFiles {
     else if (size < offset) this.#restore(path, file, size, offset);
     writeAll(file, bytes, offset);
     this.#files.add(path);
+    this.#gone.delete(path); // it may be back from an archive
   }
 
   /** Whoever wrote or made it may have crashed before it was synced: its bytes and its names may not survive a power cut. */

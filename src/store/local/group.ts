@@ -39,8 +39,11 @@ import {
   checkParent,
 } from "../rules.ts";
 import type { Changed, Posted, Receipt } from "../store.ts";
+import { Archiving } from "./archiving.ts";
 import { Mailroom } from "./mailroom.ts";
-import { isTranscriptId, transcriptPath, type Paths } from "./paths.ts";
+import { Generations } from "./generations.ts";
+import { transcriptPath, type Paths } from "./paths.ts";
+import { Rotation } from "./rotation.ts";
 import type { Rows } from "./rows.ts";
 import type { Numbered, Tables, Twin } from "./tables.ts";
 import type { Lines, Results, WireChange, WireCommit } from "./wire.ts";
@@ -59,9 +62,12 @@ type Wire<Do extends WireChange["do"]> = Extract<WireChange, { readonly do: Do }
 export class Group {
   readonly #tables: Tables;
   readonly #mail: Mailroom;
+  readonly #archives: Archiving;
   readonly #rows: Rows;
   readonly #leases: Leases;
   readonly #paths: Paths;
+  readonly #generations: Generations;
+  readonly #rotation: Rotation;
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   readonly #rollback: StatementSync;
@@ -83,9 +89,12 @@ export class Group {
   constructor(parts: { database: DatabaseSync; tables: Tables; rows: Rows; leases: Leases; paths: Paths }) {
     this.#tables = parts.tables;
     this.#mail = new Mailroom(parts.tables, parts.rows);
+    this.#archives = new Archiving(parts);
     this.#rows = parts.rows;
     this.#leases = parts.leases;
     this.#paths = parts.paths;
+    this.#generations = new Generations(parts.database);
+    this.#rotation = new Rotation(parts.database, parts.tables, this.#generations);
     this.#savepoint = parts.database.prepare("SAVEPOINT one");
     this.#release = parts.database.prepare("RELEASE one");
     this.#rollback = parts.database.prepare("ROLLBACK TO one");
@@ -199,10 +208,16 @@ export class Group {
           throw new Fault("not_found", `nothing in the outbox is called ${change.id}`);
         return;
       case "rotate":
+        return this.#rotate(change, atMs);
       case "archive":
+        this.#undo.push(this.#archives.archive(change, atMs));
+        this.#touched.push({ key: change.key, lastSeq: 0, deleted: true });
+        return;
       case "restore":
+        return this.#touch(this.#archives.restore(change, atMs));
       case "purge":
-        throw new Error(`not yet: ${change.do}`);
+        this.#erased.push(...this.#archives.purge(change, atMs));
+        return;
       case "delete":
         return this.#delete(change, atMs);
       default:
@@ -227,15 +242,12 @@ export class Group {
     const existing = this.#rows.find(change.key);
     if (existing && change.ifExists === "refuse") throw new Fault("exists", `${change.key} exists already`);
     if (existing) return;
-    if (!isTranscriptId(change.transcript))
-      throw new Fault("bad_input", `not a transcript id: ${JSON.stringify(change.transcript)}`);
-    if (this.#tables.hasTranscript(change.transcript))
-      throw new Fault("exists", `transcript ${change.transcript} exists already`);
+    this.#tables.checkNew(change.transcript);
     const parent = change.parent === null ? null : this.#rows.get(change.parent).row;
     checkParent(parent);
     const source = change.copy === null ? null : this.#rows.get(change.copy.of).row; // a source that is gone cannot be copied
     if (change.copy?.missing) throw faultFrom(change.copy.missing);
-    if (source !== null) checkSame(source, change.copy?.readOf ?? null);
+    if (change.copy !== null) this.#checkSame(change.copy.of, change.copy.readOf);
     const copied = change.copy?.lines.drafts.length ?? 0;
     const header = encodeHeader(headerOf(change, { parent, source, copied, atMs }));
     const born = openedRow(change, parent, Buffer.byteLength(header), atMs);
@@ -259,7 +271,7 @@ export class Group {
     const numbered = this.#rows.get(change.key);
     checkAppend(numbered.row, change, this.#leases.fenceOf(change.key));
     if (change.missing) throw faultFrom(change.missing);
-    if (change.rewindTo !== null) checkSame(numbered.row, change.readOf);
+    if (change.rewindTo !== null) this.#checkSame(change.key, change.readOf);
     checkContext(numbered.row, change);
     this.#named.push(...change.lines.blobs);
     this.#write(numbered, change.lines, {
@@ -268,6 +280,13 @@ export class Group {
       rewindTo: change.rewindTo?.id ?? null,
       contextSeq: change.contextSeq,
     });
+  }
+
+  #rotate(change: Wire<"rotate">, atMs: number): void {
+    const numbered = this.#rows.get(change.key);
+    const { row, bytes } = this.#rotation.rotate(numbered, change, this.#leases.fenceOf(change.key), atMs);
+    this.#keep(row);
+    this.#journal(numbered.n, row, bytes, 0);
   }
 
   #write(
@@ -296,6 +315,7 @@ export class Group {
       jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
       title: row.title === "" && lines.opening !== null ? titleFrom(lines.opening) : null,
       contextSeq: how.contextSeq,
+      isPersonal: how.header === "" && lines.isPersonal,
     };
     this.#keep(appendedRow(row, appended, how.atMs));
     this.#seqs[row.key] = seq;
@@ -313,13 +333,24 @@ export class Group {
     const waiting = this.#tables.waiting(row.key);
     const children = change.expect !== null && this.#tables.hasChild(row.key);
     checkUntouched(row, change.expect, { mail: waiting.length > 0, children });
-    const path = transcriptPath(this.#paths, row.agent, row.transcript.id);
+    const files = [
+      ...this.#generations.list({ session: numbered.n }).map((one) => one.transcript),
+      row.transcript.id,
+    ];
     this.#mail.forward(row.key, waiting, this.#forwarded);
     this.#tables.erase(numbered, atMs);
     this.#rows.drop(row.key);
+    this.#erased.push(...this.#archives.purgeAll(row.key, atMs)); // what it was before it began anew
     this.#undo.push(this.#leases.forget(row.key));
-    this.#erased.push(path);
+    this.#erased.push(...files.map((file) => transcriptPath(this.#paths, row.agent, file)));
     this.#touched.push({ key: row.key, lastSeq: 0, deleted: true });
+  }
+
+  /** What was read for a change is of this history; meanwhile the session may be another one of the same key. */
+  #checkSame(key: SessionKey, readOf: string | null): void {
+    const { n, row } = this.#rows.get(key);
+    if (readOf === row.transcript.id || (readOf !== null && this.#generations.isOf(readOf, n))) return;
+    throw new Fault("stale_writer", `${row.key} was deleted, or began anew, meanwhile`);
   }
 
   #expectTimer(id: string, dueAtMs: number | null): void {
@@ -335,12 +366,6 @@ export class Group {
   #touch(row: Session): void {
     this.#touched.push({ key: row.key, lastSeq: row.transcript.lastSeq, deleted: false });
   }
-}
-
-/** What was read for a change is of this transcript; meanwhile the session may be another one of the same key. */
-function checkSame(row: Session, readOf: string | null): void {
-  if (readOf !== row.transcript.id)
-    throw new Fault("stale_writer", `${row.key} was deleted and opened anew meanwhile`);
 }
 
 export interface Applied {

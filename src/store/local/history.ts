@@ -42,9 +42,10 @@ function startDown({ row, source }: Snapshot, range: Range): Extract<Stop, { way
   return { way: "down", seq, lastSeq, spans };
 }
 
-function pageDown({ row, source }: Snapshot, stop: Extract<Stop, { way: "down" }>): HistoryPage {
+function pageDown(taken: Snapshot, stop: Extract<Stop, { way: "down" }>): HistoryPage {
+  const { row, source } = taken;
   const page = new Filling();
-  const from = stop.seq <= 1 ? 0 : seekSeq(source, stop.seq);
+  const from = stop.seq <= 1 ? 0 : seek(taken, stop.seq);
   for (const placed of readForward(source, from, row.transcript.lastSeq)) {
     const { item } = placed;
     if (item.type === "session") continue;
@@ -74,11 +75,17 @@ function pageUp(from: Snapshot, range: Range, stop: Stop | null): HistoryPage {
   return { items: page.items, stop: null };
 }
 
-function startUp({ row, source }: Snapshot, below: number | null, stop: Stop | null): Upwards | undefined {
-  if (stop?.way === "up") return { to: seekSeq(source, stop.seq), wanted: stop.wanted };
+function startUp(taken: Snapshot, below: number | null, stop: Stop | null): Upwards | undefined {
+  const { row } = taken;
+  if (stop?.way === "up") return { to: seek(taken, stop.seq), wanted: stop.wanted };
   // Before the last jump only a walk from the end tells what is on the path.
   if (below === null || below > row.transcript.lastSeq || below <= row.transcript.jumpSeq) return undefined;
-  return { to: seekSeq(source, below), wanted: "whatever comes" };
+  return { to: seek(taken, below), wanted: "whatever comes" };
+}
+
+/** What is in the newest file is looked for there alone: earlier ones are not even opened. */
+function seek({ row, source, newestAt }: Snapshot, seq: number): number {
+  return seekSeq(source, seq, seq >= row.transcript.firstSeq ? newestAt : 0);
 }
 
 function isOnPath(spans: Spans | null, seq: number): boolean {

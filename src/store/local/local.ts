@@ -3,12 +3,12 @@
 // The default engine: SQLite and JSONL files on one machine, no server. This is its face on the main thread,
 // which encodes what goes in, decodes what comes out, and never waits for a disk.
 //
-//   Owns:      the home (owner.ts), and three threads: writer, reader, search.
+//   Owns:      the home (owner.ts), and its threads: writer, reader, search, and the packer when it is needed (packing.ts).
 //   Does not:  decide what a change means (rules.ts).
 //
 // Invariants
-//   M1. Commits reach the writer in the order they were made, except that a fork or a rewind is read for first and
-//       comes when that is done; its expectations are checked then.
+//   M1. Commits reach the writer in the order they were made, except that a fork, a rewind or a new file is read for first
+//       and comes when that is done; its expectations are checked then.
 //   M2. If a thread dies, the store is dead: whoever waits hears `outcome_unknown`, and `died` is told why.
 
 import { Fault, faultFrom } from "../../base/fault.ts";
@@ -27,6 +27,8 @@ import { hashOf, readBlob, writeBlob } from "./blobs.ts";
 import type { Stop } from "./history.ts";
 import { decoded, lookBack, needsReading, type Reading } from "./lookback.ts";
 import { takeHome, type Owner } from "./owner.ts";
+import type { FromPacker, ToPacker } from "./packer.ts";
+import { Packing } from "./packing.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import type { FromReader, Questions, ToReader } from "./reader.ts";
 import type { FromSearch, ToSearch } from "./search.ts";
@@ -37,6 +39,7 @@ import {
   encodeChange,
   NOTHING_READ,
   type FromWriter,
+  type Notice,
   type Results,
   type ToWriter,
   type WireChange,
@@ -65,7 +68,14 @@ export class LocalStore implements S.Store {
   readonly #lookBack: Reading = {
     session: (key) => this.session(key),
     lines: (transcript, range) => this.#lines(transcript, range),
+    end: (key, keep) => this.#question("end", { key, keep }),
   };
+  readonly #packing = new Packing({
+    start: () => this.#startPacker(),
+    ask: (ask) => this.#ask(ask),
+    tell: (notice) => this.#tell(notice),
+    nowMs: () => this.#parts.world.nowMs(),
+  });
   #closing: Promise<void> | null = null;
   #ended: Fault | null = null;
   #dead = false;
@@ -103,8 +113,17 @@ export class LocalStore implements S.Store {
     });
   }
 
+  #startPacker(): Thread<ToPacker, FromPacker> {
+    const packer: Thread<ToPacker, FromPacker> = new Thread("packer", this.#paths.home, {
+      hear: ({ id, answer }) => packer.settle(id, answer),
+      died: (fault) => this.#die(fault),
+    });
+    return packer;
+  }
+
   async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
     checkChanges(changes);
+    if (changes.some(({ do: what }) => what === "delete" || what === "purge")) this.#packing.forgetWeight();
     // Nearly every commit goes straight on: waiting here, even for nothing, would let a later one overtake it (M1).
     if (!changes.some(needsReading))
       return this.#enqueue(changes.map((change) => encodeChange(change, NOTHING_READ)));
@@ -135,14 +154,15 @@ export class LocalStore implements S.Store {
         this.#writer.settle(message.id, message.answer);
         break;
       case "notice":
-        this.#parts.log.warn(
-          { count: message.notice.count, what: message.notice.what },
-          message.notice.message,
-        );
+        this.#tell(message.notice);
         break;
       case "dead":
         this.#die(faultFrom(message.fault));
     }
+  }
+
+  #tell({ count, what, message }: Notice): void {
+    this.#parts.log.warn({ count, what }, message);
   }
 
   /** One word is enough until search has caught up and says so; what came meanwhile is worth another. */
@@ -171,7 +191,7 @@ export class LocalStore implements S.Store {
     this.#dead = true;
     this.#ended ??= new Fault("closed", `the store stopped: ${fault.message}`);
     this.#underWay.fail(new Fault("outcome_unknown", fault.message));
-    for (const thread of [this.#writer, this.#reader, this.#search]) thread.fail(fault);
+    for (const thread of this.#threads()) thread.fail(fault);
     this.#parts.log.fatal({ code: fault.code }, fault.message);
     this.#parts.died(fault);
   }
@@ -220,7 +240,7 @@ export class LocalStore implements S.Store {
     return await this.#question("outbox", query);
   }
 
-  async timers(query: S.PageOf & { readonly dueByMs: number }): Promise<S.Page<Timer>> {
+  async timers(query: S.TimerQuery): Promise<S.Page<Timer>> {
     checkQuestion("timers", query);
     return await this.#question("timers", query);
   }
@@ -235,28 +255,43 @@ export class LocalStore implements S.Store {
     return await this.#search.ask((id) => ({ do: "search", id, query }));
   }
 
-  archives(_query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
-    throw new Error("not yet");
+  async archives(query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
+    checkQuestion("archives", query);
+    return await this.#question("archives", query);
   }
 
-  holdings(_page: S.PageOf): Promise<S.Page<S.Holding>> {
-    throw new Error("not yet");
+  async holdings(page: S.PageOf): Promise<S.Page<S.Holding>> {
+    checkQuestion("holdings", page);
+    return await this.#question("holdings", page);
   }
 
-  use(): Promise<S.Use> {
-    throw new Error("not yet");
+  /** In parts, as everybody waits for the reader: what changes meanwhile may be counted or not. */
+  async use(): Promise<S.Use> {
+    let [sessions, transcripts] = [0, 0];
+    for (let after: number | null = 0; after !== null;) {
+      const some: Questions["added"]["answer"] = await this.#question("added", { after });
+      sessions += some.sessions;
+      transcripts += some.bytes;
+      after = some.last;
+    }
+    const { older, archives } = await this.#question("files", null);
+    const blobs = await this.#packing.blobBytes();
+    return { sessions, transcripts: transcripts + older, archives, blobs };
   }
 
-  pack(_archive: string): Promise<void> {
-    throw new Error("not yet");
+  async pack(archive: string): Promise<void> {
+    checkQuestion("pack", { archive });
+    await this.#packing.move(archive, "packed");
   }
 
-  unpack(_archive: string): Promise<void> {
-    throw new Error("not yet");
+  async unpack(archive: string): Promise<void> {
+    checkQuestion("unpack", { archive });
+    await this.#packing.move(archive, "plain");
   }
 
-  collect(_part: { readonly cursor: string | null; readonly isDry: boolean }): Promise<S.Collected> {
-    throw new Error("not yet");
+  async collect(part: { readonly cursor: string | null; readonly isDry: boolean }): Promise<S.Collected> {
+    checkQuestion("collect", part);
+    return await this.#packing.collect(part);
   }
 
   async putBlob(bytes: Uint8Array): Promise<BlobName> {
@@ -264,7 +299,7 @@ export class LocalStore implements S.Store {
     const sha256 = await hashOf(bytes);
     // Held before it is written, so that a session being erased now does not take it along.
     await this.#ask({ what: "hold", sha256, nowMs: this.#parts.world.nowMs() });
-    return await writeBlob(this.#paths, sha256, bytes).catch((error: unknown) => {
+    return await writeBlob(this.#paths, sha256, bytes, this.#parts.world.nowMs()).catch((error: unknown) => {
       throw asDiskFault(error, "the blob was not kept");
     });
   }
@@ -283,13 +318,16 @@ export class LocalStore implements S.Store {
   async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
     checkQuestion("claim", { owner, leaseMs, limit });
     return (
-      (await this.#ask({ what: "claim", owner, nowMs: this.#parts.world.nowMs(), leaseMs, limit })) ?? []
+      ((await this.#ask({ what: "claim", owner, nowMs: this.#parts.world.nowMs(), leaseMs, limit })) as
+        | readonly S.Claim[]
+        | null) ?? []
     );
   }
 
   async renew(claims: readonly S.Claim[], leaseMs: number): Promise<readonly S.Claim[]> {
     checkQuestion("renew", { claims, leaseMs });
-    return (await this.#ask({ what: "renew", claims, untilMs: this.#parts.world.nowMs() + leaseMs })) ?? [];
+    const untilMs = this.#parts.world.nowMs() + leaseMs;
+    return ((await this.#ask({ what: "renew", claims, untilMs })) as readonly S.Claim[] | null) ?? [];
   }
 
   async release(claims: readonly S.Claim[]): Promise<void> {
@@ -322,6 +360,7 @@ export class LocalStore implements S.Store {
 
   async #close(): Promise<void> {
     await Promise.allSettled(this.#reading);
+    await this.#packing.close();
     try {
       if (this.#ended) return;
       const closing = this.#ask({ what: "close" });
@@ -335,8 +374,17 @@ export class LocalStore implements S.Store {
   async #letGo(): Promise<void> {
     this.#ended ??= new Fault("closed", "the store is closed");
     // One after the other: of two that let go of the database at the same moment neither is the last, and its log would stay.
-    for (const thread of [this.#writer, this.#reader, this.#search]) await thread.stop();
+    for (const thread of this.#threads()) await thread.stop();
     this.#owner.release();
+  }
+
+  #threads(): Pick<Thread<unknown, unknown>, "fail" | "stop">[] {
+    return [
+      this.#writer,
+      this.#reader,
+      this.#search,
+      ...(this.#packing.thread === null ? [] : [this.#packing.thread]),
+    ];
   }
 
   async #ask(ask: WriterAsk): Promise<WriterAnswer> {

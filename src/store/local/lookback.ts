@@ -1,5 +1,5 @@
 // What has to be read before a commit reaches the writer: the entries that a fork copies, the entry that a rewind goes
-// back to. If it is not there, the writer is told: whether it matters depends on the changes before it in the commit,
+// back to, the lines that a new file begins with. If it is not there, the writer is told: whether it matters depends on the changes before it in the commit,
 // and on what exists by then.
 
 import { Fault } from "../../base/fault.ts";
@@ -10,18 +10,22 @@ import { decodeLine } from "../../transcript/codec.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
 import { noSuchEntry, type Of } from "../rules.ts";
 import type { Change, Range } from "../store.ts";
-import { NOTHING_READ, type Looked } from "./wire.ts";
+import { NOTHING_READ, type FileEnd, type Looked } from "./wire.ts";
 
 /** The part of a store that is needed for it. A line is one that the reader has checked. */
 export interface Reading {
   session(key: SessionKey): Promise<Session | null>;
   lines(transcript: string, range: Range): AsyncIterable<string | Gap>;
+  /** Null: there is no such session. */
+  end(key: SessionKey, keep: Of<"rotate">["keep"]): Promise<FileEnd | null>;
 }
 
 /** Nearly every change needs nothing. */
 export function needsReading(change: Change): boolean {
   return (
-    (change.do === "open" && change.copy !== null) || (change.do === "append" && change.rewindTo !== null)
+    (change.do === "open" && change.copy !== null) ||
+    (change.do === "append" && change.rewindTo !== null) ||
+    change.do === "rotate"
   );
 }
 
@@ -34,14 +38,15 @@ export async function lookBack(reading: Reading, change: Change): Promise<Looked
     return readOf;
   };
   try {
+    if (change.do === "rotate") return { ...NOTHING_READ, end: await reading.end(change.key, change.keep) };
     if (change.do === "append" && change.rewindTo !== null)
       await find(reading, await transcriptOf(change.key), change.key, change.rewindTo);
     if (change.do !== "open" || change.copy === null) return { ...NOTHING_READ, readOf };
     const copied = await copy(reading, await transcriptOf(change.copy.of), change.copy);
-    return { copied, readOf, missing: null };
+    return { ...NOTHING_READ, copied, readOf };
   } catch (error) {
     if (!(error instanceof Fault) || error.code === "bad_input" || error.code === "closed") throw error;
-    return { copied: [], readOf, missing: { code: error.code, message: error.message } };
+    return { ...NOTHING_READ, readOf, missing: { code: error.code, message: error.message } };
   }
 }
 

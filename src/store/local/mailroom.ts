@@ -67,9 +67,10 @@ export class Mailroom {
     return left;
   }
 
-  /** The id of a cause is remembered for its reader's life; should another session have the key now, that is over. */
+  /** The id of a cause is remembered for its reader's life, also while that is archived; should another session have the key now, it is over. */
   #isRemembered(id: string, { recipient, takenBy }: Known): boolean {
-    return takenBy === null || id.startsWith("ext:") || this.#rows.find(recipient)?.n === takenBy;
+    if (takenBy === null || id.startsWith("ext:")) return true;
+    return this.#rows.find(recipient)?.n === takenBy || this.#tables.isArchived(takenBy);
   }
 
   #stateOf(key: SessionKey): Session["state"]["kind"] | null {

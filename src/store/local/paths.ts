@@ -4,6 +4,7 @@
 //   state.sqlite                                rows, mail, timers, outbox, journal, feed
 //   search.sqlite                               full text, derived, may be deleted
 //   agents/<agent>/sessions/<transcript>.jsonl  the transcripts
+//   agents/<agent>/archive/<transcript>.jsonl.zst  those of archives, when they are packed; docs/formats/archive.md
 //   blobs/<first two>/<sha256>                  large results
 //   foreign/<transcript>.<offset>.<n>           what another program wrote into a transcript
 //
@@ -48,6 +49,16 @@ export function isHome({ owner, state, agents }: Paths): boolean {
 /** `agent` is checked by routing/key.ts, `transcript` by isTranscriptId: neither can lead out of the home. */
 export function transcriptPath(paths: Paths, agent: string, transcript: string): string {
   return join(paths.agents, agent, "sessions", `${transcript}.jsonl`);
+}
+
+/** Where a transcript of an archive is while it is packed. */
+export function packedPath(paths: Paths, agent: string, transcript: string): string {
+  return join(paths.agents, agent, "archive", `${transcript}.jsonl.zst`);
+}
+
+/** What is being written under another name until it is whole. */
+export function unfinished(path: string): string {
+  return `${path}.unfinished`;
 }
 
 export function isTranscriptId(text: string): boolean {

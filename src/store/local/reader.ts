@@ -13,14 +13,31 @@ import type { Session } from "../../sessions/session.ts";
 import type { Job } from "../../timers/job.ts";
 import type { Timer } from "../../timers/timer.ts";
 import { cursorTo, feedCursor, groupFrom, limitOf, placeFrom } from "../cursor.ts";
-import type { Changed, JobQuery, OutboxQuery, Page, PageOf, Range, SessionQuery } from "../store.ts";
+import type { Of } from "../rules.ts";
+import { isArchived } from "../archived.ts";
+import type {
+  Archive,
+  ArchiveQuery,
+  Changed,
+  Holding,
+  JobQuery,
+  OutboxQuery,
+  Page,
+  PageOf,
+  Range,
+  SessionQuery,
+  TimerQuery,
+} from "../store.ts";
+import { readEnd } from "./fileend.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
+import { addFiles, addSessions, listArchives, listHoldings, type Added } from "./holdings.ts";
 import { listSessions } from "./list.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
 import { epochOf, tune } from "./schema.ts";
-import { snapshot } from "./spliced.ts";
+import { numberOf, snapshot } from "./spliced.ts";
 import { isOfDisk, wordsOf } from "./trouble.ts";
+import type { FileEnd } from "./wire.ts";
 
 /** Groups of the feed in one answer. */
 const FEED_GROUPS_PER_PAGE = 500;
@@ -32,11 +49,19 @@ export interface Questions {
     readonly ask: { readonly transcript: string; readonly range: Range; readonly stop: Stop | null };
     readonly answer: HistoryPage;
   };
+  end: {
+    readonly ask: { readonly key: SessionKey; readonly keep: Of<"rotate">["keep"] };
+    readonly answer: FileEnd | null;
+  };
   mail: { readonly ask: PageOf & { readonly key: SessionKey }; readonly answer: Page<Mail> };
   waiting: { readonly ask: { readonly key: SessionKey; readonly most: number }; readonly answer: number };
   outbox: { readonly ask: OutboxQuery; readonly answer: Page<Outgoing> };
-  timers: { readonly ask: PageOf & { readonly dueByMs: number }; readonly answer: Page<Timer> };
+  timers: { readonly ask: TimerQuery; readonly answer: Page<Timer> };
   jobs: { readonly ask: JobQuery; readonly answer: Page<Job> };
+  archives: { readonly ask: ArchiveQuery; readonly answer: Page<Archive> };
+  holdings: { readonly ask: PageOf; readonly answer: Page<Holding> };
+  added: { readonly ask: { readonly after: number }; readonly answer: Added };
+  files: { readonly ask: null; readonly answer: ReturnType<typeof addFiles> };
   feed: {
     readonly ask: { readonly cursor: string | null };
     readonly answer: { readonly changes: readonly Changed[]; readonly cursor: string };
@@ -76,6 +101,8 @@ class Reader {
         return listSessions(this.#database, message.ask);
       case "entries":
         return this.#entries(message.ask);
+      case "end":
+        return readEnd(this.#database, this.#paths, message.ask.key, message.ask.keep);
       case "mail":
         return this.#mail(message.ask);
       case "waiting":
@@ -86,6 +113,14 @@ class Reader {
         return this.#timers(message.ask);
       case "jobs":
         return this.#jobs(message.ask);
+      case "archives":
+        return listArchives(this.#database, message.ask);
+      case "holdings":
+        return listHoldings(this.#database, message.ask);
+      case "added":
+        return addSessions(this.#database, message.ask.after);
+      case "files":
+        return addFiles(this.#database);
       case "feed":
         return this.#feed(message.ask.cursor);
     }
@@ -98,12 +133,25 @@ class Reader {
 
   #entries(ask: Questions["entries"]["ask"]): HistoryPage {
     const taken = snapshot(this.#database, this.#paths, ask.transcript);
-    if (taken === null) throw new Fault("not_found", `there is no transcript ${ask.transcript}`);
+    if (taken === null) throw this.#gone(ask.transcript);
     try {
-      return readPage(taken, ask.range, ask.stop);
+      const page = readPage(taken, ask.range, ask.stop);
+      // An older file may have gone with its session while it was read: then what looks missing was deleted.
+      if (taken.source.isMissing && numberOf(this.#database, ask.transcript) === null)
+        throw this.#gone(ask.transcript);
+      return page;
     } finally {
       taken.source.close();
     }
+  }
+
+  /** There is none; or it is out of the way, and whoever asks is told how to get it back. */
+  #gone(transcript: string): Fault {
+    const found = this.#database
+      .prepare("SELECT id, key FROM archives JOIN generations ON archive = id WHERE transcript = ?")
+      .get(transcript);
+    if (!found) return new Fault("not_found", `there is no transcript ${transcript}`);
+    return isArchived(transcript, { id: String(found["id"]), key: String(found["key"]) as SessionKey });
   }
 
   #mail(ask: Questions["mail"]["ask"]): Page<Mail> {
@@ -134,14 +182,13 @@ class Reader {
     }));
   }
 
-  #timers(ask: Questions["timers"]["ask"]): Page<Timer> {
+  #timers(ask: TimerQuery): Page<Timer> {
     const limit = limitOf(ask);
     const [due, id] = placeFrom(ask.cursor, [0, ""] as [number, string]) ?? [-Infinity, ""];
+    const which = `${ask.id === undefined ? "" : "id = ? AND "}due_ms <= ? AND (due_ms, id) > (?, ?)`;
     const found = this.#database
-      .prepare(
-        "SELECT id, key, due_ms, body FROM timers WHERE due_ms <= ? AND (due_ms, id) > (?, ?) ORDER BY due_ms, id LIMIT ?",
-      )
-      .all(ask.dueByMs, due, id, limit);
+      .prepare(`SELECT id, key, due_ms, body FROM timers WHERE ${which} ORDER BY due_ms, id LIMIT ?`)
+      .all(...(ask.id === undefined ? [] : [ask.id]), ask.dueByMs, due, id, limit);
     const rows = found.map((row) => ({
       id: String(row["id"]),
       key: String(row["key"]) as SessionKey,

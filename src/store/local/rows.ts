@@ -44,8 +44,9 @@ export class Rows {
     return found;
   }
 
-  insert(row: Session): number {
-    const n = this.#tables.insert(row);
+  /** `had` is the number that it had before; null: it gets one. */
+  insert(row: Session, had: number | null = null): number {
+    const n = this.#tables.insert(row, had);
     this.#remember(row.key);
     this.#held.set(row.key, { n, row, stored: row });
     return n;

@@ -90,6 +90,39 @@ const VERSION_1 = `
 const VERSION_2 = `
   CREATE TABLE jobs (id TEXT NOT NULL PRIMARY KEY, agent TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
   CREATE INDEX jobs_agent ON jobs (agent, id);
+
+  -- The files of a history before the one that it goes on in, oldest first: of a session, or all those of an archive.
+  CREATE TABLE generations (
+    n INTEGER PRIMARY KEY AUTOINCREMENT, -- the journal has lines of it under -n, so it is never given again
+    transcript TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    session INTEGER,               -- number of the session that goes on in a newer file; null: it is an archive's
+    archive TEXT,                  -- id of the archive; null: it is a session's
+    bytes INTEGER NOT NULL,        -- committed length of the file
+    cut INTEGER NOT NULL,          -- what stands from this byte on, the next file has too; bytes: nothing
+    skip INTEGER NOT NULL          -- length of the next file's first line; 0: there is none, this is an archive's newest
+  );
+  CREATE INDEX generations_session ON generations (session) WHERE session IS NOT NULL;
+  CREATE INDEX generations_archive ON generations (archive) WHERE archive IS NOT NULL;
+
+  -- Sessions that are out of the way, and what sessions were before they began anew.
+  CREATE TABLE archives (
+    id TEXT NOT NULL PRIMARY KEY,  -- of its newest transcript
+    key TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    why TEXT NOT NULL,
+    archived_ms INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,        -- of its transcripts, unpacked
+    packed_bytes INTEGER,          -- null: they are not packed
+    n INTEGER,                     -- number of the session, by which its letters are known; null: that session lives on
+    session TEXT NOT NULL          -- the Session record as it was, as JSON
+  ) WITHOUT ROWID;
+  CREATE INDEX archives_age      ON archives (archived_ms, id, bytes, packed_bytes); -- all that adding up needs
+  CREATE INDEX archives_key      ON archives (key, archived_ms);
+  CREATE INDEX archives_agent    ON archives (agent, archived_ms);
+  CREATE INDEX archives_packed   ON archives (archived_ms) WHERE packed_bytes IS NOT NULL;
+  CREATE INDEX archives_unpacked ON archives (archived_ms) WHERE packed_bytes IS NULL;
+  CREATE INDEX archives_n        ON archives (n) WHERE n IS NOT NULL;
 `;
 
 /** Step i lifts version i to version i + 1. A released step is never edited; a new shape is a new step. */
@@ -113,6 +146,17 @@ export function climb(database: DatabaseSync, ladder: readonly string[], path: s
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }
+}
+
+/**
+ * For who looks at a state without changing it, which may be an older one: the tables that it has not got yet are there, and
+ * empty, for as long as this connection is.
+ */
+export function readAsNow(database: DatabaseSync): void {
+  database.exec("PRAGMA temp_store = MEMORY"); // as tune() says it: to say otherwise later would drop them
+  const steps = LADDER.slice(versionOf(database)).map((step) => step.replaceAll(/--.*$/gm, ""));
+  for (const [table] of steps.join("").matchAll(/CREATE TABLE [^;]*;/g))
+    database.exec(table.replace("CREATE TABLE", "CREATE TEMP TABLE"));
 }
 
 /** Durable when it returns. SQLite does not sync a copy that it makes, but every transaction on it. */
@@ -194,9 +238,11 @@ function createState(paths: Paths): void {
 
 function hasTranscripts(paths: Paths): boolean {
   if (!existsSync(paths.agents)) return false;
-  const folders = readdirSync(paths.agents).map((agent) => join(paths.agents, agent, "sessions"));
+  const folders = readdirSync(paths.agents).flatMap((agent) =>
+    ["sessions", "archive"].map((folder) => join(paths.agents, agent, folder)),
+  );
   return folders.some(
-    (folder) => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith(".jsonl")),
+    (folder) => existsSync(folder) && readdirSync(folder).some((name) => /\.jsonl(?:\.zst)?$/.test(name)),
   );
 }
 

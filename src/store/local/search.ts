@@ -16,12 +16,13 @@ import { workerData, type MessagePort } from "node:worker_threads";
 import type { FaultWords } from "../../base/fault.ts";
 import { SEARCH_TEXT_CHARS_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
+import type { Session } from "../../sessions/session.ts";
 import { textOf } from "../../transcript/entry.ts";
 import { readForward, seekSeq } from "../../transcript/read.ts";
 import type { Changed, Hits, SearchQuery } from "../store.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { epochOf, tune } from "./schema.ts";
-import { snapshot } from "./spliced.ts";
+import { numberOf, snapshot } from "./spliced.ts";
 import { isFull, isOfDisk } from "./trouble.ts";
 import { throwAway, Words, type Seen } from "./words.ts";
 
@@ -135,9 +136,8 @@ class Search {
 
   /** What is there stays, but for what was deleted while we were not told. */
   #startOver(cursor: number): void {
-    const exists = this.#state.prepare("SELECT 1 FROM sessions WHERE transcript = ?");
     for (const transcript of this.#words.transcripts())
-      if (exists.get(transcript) === undefined) this.#words.forget(transcript);
+      if (numberOf(this.#state, transcript) === null) this.#words.forget(transcript);
     this.#words.saw({ epoch: this.#epoch, cursor, scanned: 0 });
   }
 
@@ -200,9 +200,10 @@ class Search {
     const taken = snapshot(this.#state, this.#paths, transcript);
     if (taken === null) return 0;
     const { row, source } = taken;
-    let { seq, offset } = this.#words.place(transcript);
     let added = 0;
     try {
+      this.#rename(row);
+      let { seq, offset } = this.#words.place(row.transcript.id);
       // The offset is a shortcut; should the file have been made anew, its lines are found by seq.
       if (offset > source.size) offset = seekSeq(source, seq + 1);
       for (const { item, offset: at, bytes } of readForward(source, offset, row.transcript.lastSeq)) {
@@ -213,14 +214,26 @@ class Search {
         seq = item.seq;
         const text = textOf(item).slice(0, SEARCH_TEXT_CHARS_MAX);
         if (text === "") continue;
-        this.#words.add(transcript, seq, text);
+        this.#words.add(row.transcript.id, seq, text);
         added += 1;
       }
+      this.#words.put(row.transcript.id, row, { seq, offset });
     } finally {
       source.close();
     }
-    this.#words.put(transcript, row, { seq, offset });
     return added;
+  }
+
+  /**
+   * A history that went on in a new file is the same history, and the place in it is the same: only its name is another.
+   * One that began anew is another history, and what was before it is not found any more.
+   */
+  #rename({ key, transcript }: Session): void {
+    for (const known of this.#words.ofKey(key)) {
+      if (known === transcript.id) continue;
+      if (numberOf(this.#state, known) === null) this.#words.forget(known);
+      else this.#words.rename(known, transcript.id);
+    }
   }
 
   #behind(): number {

@@ -29,7 +29,7 @@ export class Sweep {
     this.#database.prepare("DELETE FROM feed WHERE n <= ?").run(now.groups - FEED_GROUPS_MAX);
     const some = this.#database
       .prepare(
-        "SELECT n, id, taken_ms, EXISTS (SELECT 1 FROM sessions WHERE n = taken_by) AS alive FROM mail WHERE n > ? ORDER BY n LIMIT ?",
+        "SELECT n, id, taken_ms, EXISTS (SELECT 1 FROM sessions WHERE n = taken_by) OR EXISTS (SELECT 1 FROM archives WHERE n = taken_by) AS alive FROM mail WHERE n > ? ORDER BY n LIMIT ?",
       )
       .all(this.#place, LETTERS_AT_ONCE);
     for (const { n, id, taken_ms: takenMs, alive } of some) {

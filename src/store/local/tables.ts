@@ -1,11 +1,14 @@
 // The statements by which the writer changes state.sqlite, each prepared once, with what it takes and gives.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { Fault } from "../../base/fault.ts";
 import type { Outgoing } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Job } from "../../timers/job.ts";
 import type { Timer } from "../../timers/timer.ts";
+import { Generations, generationsOf } from "./generations.ts";
+import { isTranscriptId } from "./paths.ts";
 import { columnsOf, packRow, ROW, unpackRow } from "./row.ts";
 
 /** A row and the number by which the journal refers to it. */
@@ -55,7 +58,7 @@ export class Tables {
     this.#database = database;
     this.#find = prepare(`SELECT n, ${ROW} FROM sessions WHERE key = ?`);
     this.#insert = prepare(
-      "INSERT INTO sessions (key, transcript, agent, kind, parent, state, label, title, fresh, ready, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+      "INSERT INTO sessions (n, key, transcript, agent, kind, parent, state, label, title, fresh, ready, body) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
     );
     this.#updateBody = prepare("UPDATE sessions SET body = ? WHERE n = ?");
     this.#updateAll = prepare(
@@ -96,11 +99,12 @@ export class Tables {
     return found ? { n: Number(found["n"]), row: unpackRow(found) } : null;
   }
 
-  insert(row: Session): number {
+  /** `n` is the number that it had before; null: it gets one. */
+  insert(row: Session, n: number | null = null): number {
     const { key, transcript, agent, kind, parent } = row;
     const body = packRow(row);
     return Number(
-      this.#insert.run(key, transcript.id, agent, kind, parent, ...columnsOf(row), body).lastInsertRowid,
+      this.#insert.run(n, key, transcript.id, agent, kind, parent, ...columnsOf(row), body).lastInsertRowid,
     );
   }
 
@@ -111,10 +115,20 @@ export class Tables {
     else this.#updateBody.run(body, n);
   }
 
-  hasTranscript(id: string): boolean {
-    const taken =
-      "SELECT 1 FROM sessions WHERE transcript = ?1 UNION ALL SELECT 1 FROM tombstones WHERE transcript = ?1";
-    return this.#database.prepare(taken).get(id) !== undefined;
+  /** Refuses what is no id of a transcript, or is one that there is or was. */
+  checkNew(transcript: string): void {
+    if (!isTranscriptId(transcript))
+      throw new Fault("bad_input", `not a transcript id: ${JSON.stringify(transcript)}`);
+    const taken = ["sessions", "generations", "tombstones"]
+      .map((table) => `SELECT 1 FROM ${table} WHERE transcript = ?1`)
+      .join(" UNION ALL ");
+    if (this.#database.prepare(taken).get(transcript) !== undefined)
+      throw new Fault("exists", `transcript ${transcript} exists already`);
+  }
+
+  /** Whether a session of this number is out of the way, and may come back. */
+  isArchived(n: number): boolean {
+    return this.#database.prepare("SELECT 1 FROM archives WHERE n = ?").get(n) !== undefined;
   }
 
   /** Rows are inserted and erased at once, and a parent never changes: what the table says is so. */
@@ -236,9 +250,11 @@ export class Tables {
     this.#journal[twin].run(session, offset, lines);
   }
 
-  /** Everything that belongs to a session, in one go. What is left to do outside the database is in the intent. */
+  /** Everything that belongs to a session, in one go. What is left to do outside the database is in the intents. */
   erase(numbered: Numbered, atMs: number): void {
     const { n, row } = numbered;
+    const older = generationsOf(this.#database, { session: n });
+    new Generations(this.#database).forget({ session: n });
     const remove: readonly (readonly [string, string | number])[] = [
       ["DELETE FROM mail WHERE recipient = ? AND taken_ms IS NULL", row.key],
       ["DELETE FROM timers WHERE key = ?", row.key],
@@ -248,17 +264,38 @@ export class Tables {
       ["DELETE FROM sessions WHERE n = ?", n],
     ];
     for (const [sql, value] of remove) this.#database.prepare(sql).run(value);
+    for (const transcript of [...older.map((one) => one.transcript), row.transcript.id])
+      this.bury({ key: row.key, agent: row.agent, transcript }, atMs);
+  }
+
+  /** Its file goes; that it was there is remembered. */
+  bury(gone: { key: SessionKey; agent: string; transcript: string; archived?: true }, atMs: number): void {
+    const { key, ...file } = gone;
+    const { transcript } = file;
     this.#database
       .prepare("INSERT INTO tombstones (key, transcript, deleted_ms) VALUES (?,?,?)")
-      .run(row.key, row.transcript.id, atMs);
-    const intent: Intent = { do: "erase", agent: row.agent, transcript: row.transcript.id };
+      .run(key, transcript, atMs);
+    const intent: Intent = { do: "erase", ...file };
     this.#database.prepare("INSERT INTO intents (body) VALUES (?)").run(JSON.stringify(intent));
   }
 }
 
 /** Work outside the database that a commit decided. It is done after the commit, or by the next start. */
-export interface Intent {
-  readonly do: "erase";
-  readonly agent: string;
+export type Intent =
+  | {
+      readonly do: "erase";
+      readonly agent: string;
+      readonly transcript: string;
+      readonly archived?: true; //         then it may be packed
+    }
+  // Files of an archive are being packed or unpacked. In the end there are those that the state says there are.
+  | { readonly do: "tidy"; readonly agent: string; readonly files: readonly PackedFile[] };
+
+/** The two forms of a transcript of an archive. One of them counts. */
+export type Form = "packed" | "plain";
+
+/** A transcript of an archive. */
+export interface PackedFile {
   readonly transcript: string;
+  readonly bytes: number; //               unpacked
 }

@@ -15,7 +15,7 @@ export class Thread<To, From> {
    * by its URL; without it, this one.
    */
   constructor(
-    name: "writer" | "reader" | "search" | "notes",
+    name: "writer" | "reader" | "search" | "packer" | "notes",
     home: string,
     parts: { hear: (message: From) => void; died: (fault: Fault) => void; beside?: string },
   ) {

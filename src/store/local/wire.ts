@@ -2,19 +2,23 @@
 // hand over, a tree of objects is not, and the main thread is the one that must stay free.
 
 import type { FaultWords } from "../../base/fault.ts";
-import { COMMIT_BYTES_MAX } from "../../limits.ts";
+import { COMMIT_BYTES_MAX, HEADER_BYTES_MAX } from "../../limits.ts";
 import { Fault } from "../../base/fault.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import { encodeDraft, type EncodedDraft } from "../../transcript/codec.ts";
-import { blobsOf, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
-import { contextStart, openingOf } from "../../transcript/fold.ts";
+import type { Session } from "../../sessions/session.ts";
+import { blobsOf, unstamped, type Draft, type Entry, type Header } from "../../transcript/entry.ts";
+import { contextStart, isPersonal, openingOf } from "../../transcript/fold.ts";
 import { isCapped, sealLetter, type Of } from "../rules.ts";
 import type { Change, Claim, Receipt, Untouched } from "../store.ts";
+import type { Move } from "./moves.ts";
+import type { Form } from "./tables.ts";
 
 /** Lines to be, and what the row wants to know of them. */
 export interface Lines {
   readonly drafts: readonly (EncodedDraft & { readonly id: string | null })[]; // null: the writer makes one
   readonly opening: string | null; // see openingOf
+  readonly isPersonal: boolean; // a person's message is among them
   readonly blobs: readonly string[];
   readonly bytes: number; // at least so many
 }
@@ -34,6 +38,10 @@ export type WireChange =
       readonly readOf: string | null; //       the transcript that a rewind was checked against; null: none
       readonly missing: FaultWords | null; // what there was instead of the entry to go back to
     })
+  | (Of<"rotate"> & {
+      readonly end: FileEnd | null; //         null: there was no such session
+      readonly missing: FaultWords | null; //  what there was instead
+    })
   | {
       readonly do: "post";
       readonly to: readonly SessionKey[];
@@ -43,7 +51,16 @@ export type WireChange =
       readonly capped: boolean;
       readonly expect: Untouched | null; //    null: anything may have happened to who gets it
     }
-  | Exclude<Change, { readonly do: "open" | "append" | "post" }>;
+  | Exclude<Change, { readonly do: "open" | "append" | "rotate" | "post" }>;
+
+/** What a history's next file begins with, as it was read. */
+export interface FileEnd {
+  readonly seen: Pick<Session["transcript"], "id" | "lastSeq">;
+  readonly header: Header | null; //           the first line of the file so far; null: it cannot be read
+  readonly cut: number; //                     where in that file the copied lines begin
+  readonly lines: Uint8Array; //               as they stand there, also those that nobody can read
+  readonly blobs: readonly string[]; //        that they name
+}
 
 export interface WireCommit {
   readonly id: number;
@@ -66,13 +83,23 @@ export type WriterAsk =
   | { readonly what: "renew"; readonly claims: readonly Claim[]; readonly untilMs: number }
   | { readonly what: "release"; readonly claims: readonly Claim[] }
   | { readonly what: "hold"; readonly sha256: string; readonly nowMs: number }
+  // Upkeep of files: see packing.ts.
+  | { readonly what: "move"; readonly archive: string; readonly to: Form }
+  | { readonly what: "moved"; readonly archive: string; readonly packedBytes: number | null }
+  | { readonly what: "left"; readonly intent: number }
+  | {
+      readonly what: "collect";
+      readonly names: readonly string[];
+      readonly nowMs: number;
+      readonly isDry: boolean;
+    }
   | { readonly what: "checkpoint" } // everything written so far is in its file, synced, and the journal is empty
   | { readonly what: "close" };
 
 /** What `results` says when it is parsed. */
 export type Results = readonly (readonly [id: number, result: Receipt | FaultWords])[];
 
-export type WriterAnswer = readonly Claim[] | null;
+export type WriterAnswer = readonly Claim[] | readonly string[] | Move | null;
 
 export type FromWriter =
   // As text, which crosses several times faster than a list of small objects.
@@ -96,12 +123,14 @@ export interface Looked {
   readonly readOf: string | null;
   /** What was wrong: for the writer to say, when everything before it was right. */
   readonly missing: FaultWords | null;
+  /** What the next file begins with; null: none is begun. */
+  readonly end: FileEnd | null;
 }
 
-export const NOTHING_READ: Looked = { copied: [], readOf: null, missing: null };
+export const NOTHING_READ: Looked = { copied: [], readOf: null, missing: null, end: null };
 
 /** Makes a change ready to cross. */
-export function encodeChange(change: Change, { copied, readOf, missing }: Looked): WireChange {
+export function encodeChange(change: Change, { copied, readOf, missing, end }: Looked): WireChange {
   switch (change.do) {
     case "open": {
       const { copy, ...rest } = change;
@@ -114,6 +143,8 @@ export function encodeChange(change: Change, { copied, readOf, missing }: Looked
       const { entries, ...rest } = change;
       return { ...rest, lines: encodeLines(entries.map((draft) => ({ id: null, draft }))), readOf, missing };
     }
+    case "rotate":
+      return { ...change, end, missing };
     case "post": {
       const { body, print } = sealLetter(change.letter);
       return {
@@ -138,6 +169,7 @@ export function encodeChange(change: Change, { copied, readOf, missing }: Looked
 
 /** What a change weighs while it waits. */
 export function bytesOf(change: WireChange): number {
+  if (change.do === "rotate") return (change.end?.lines.length ?? 0) + HEADER_BYTES_MAX;
   const lines =
     change.do === "append" ? change.lines : change.do === "open" ? (change.copy?.lines ?? null) : null;
   return lines?.bytes ?? (change.do === "post" ? change.body.length : 0) + STAMP_BYTES;
@@ -163,6 +195,7 @@ function encodeLines(fresh: readonly { readonly id: string | null; readonly draf
     drafts,
     bytes,
     opening: fresh.map(({ draft }) => openingOf(draft)).find((opening) => opening !== null) ?? null,
+    isPersonal: fresh.some(({ draft }) => isPersonal(draft)),
     blobs: fresh.flatMap(({ draft }) => blobsOf(draft)),
   };
 }

@@ -136,6 +136,13 @@ export class Words {
       this.#database.prepare(sql).run(transcript);
   }
 
+  /** The same history under another name. Where both are known, one of them was read again after a loss: that one goes. */
+  rename(from: string, to: string): void {
+    if (this.#getPlace.get(to) !== undefined) return this.forget(from);
+    this.#database.prepare("UPDATE texts SET transcript = ? WHERE transcript = ?").run(to, from);
+    this.#database.prepare("UPDATE transcripts SET id = ? WHERE id = ?").run(to, from);
+  }
+
   /** Newest first. */
   find(query: SearchQuery): Hits["hits"] {
     const match = matchOf(query.text);

@@ -21,12 +21,14 @@ import { CHECKPOINT_EVERY_MS, GROUP_COMMITS_MAX, JOURNAL_BYTES_MAX } from "../..
 import { Leases } from "../leases.ts";
 import { Checkpoint } from "./checkpoint.ts";
 import { Claims } from "./claims.ts";
+import { collectBlobs } from "./collect.ts";
 import { TranscriptFiles } from "./files.ts";
 import { Group, type Applied } from "./group.ts";
 import { HeldBlobs } from "./held.ts";
 import { WriteAheadLog } from "./log.ts";
-import { pathsIn } from "./paths.ts";
-import { finishIntents, journalledIn, replayJournal } from "./recover.ts";
+import { Moves } from "./moves.ts";
+import { pathsIn, transcriptPath } from "./paths.ts";
+import { ALONE, finishIntents, journalledIn, replayJournal, type Finishing } from "./recover.ts";
 import { Rows } from "./rows.ts";
 import { epochOf, openState } from "./schema.ts";
 import { Sweep } from "./sweep.ts";
@@ -57,7 +59,9 @@ class Writer {
   readonly #unwritten = new Unwritten();
   readonly #sweep: Sweep;
   readonly #log: WriteAheadLog;
+  readonly #moves: Moves;
   readonly #feed: StatementSync;
+  readonly #notify = (notice: Notice): void => this.#say({ say: "notice", notice });
   #waiting: WireCommit[] = [];
   #full = false; // A2
   #toldFull = false;
@@ -76,11 +80,12 @@ class Writer {
     const database = this.#database;
     this.#log = new WriteAheadLog(database);
     this.#feed = database.prepare("INSERT INTO feed (n, body) VALUES (?,?)");
-    const notify = (notice: Notice): void => this.#say({ say: "notice", notice });
+    const notify = this.#notify;
     const journalled = journalledIn(database);
     this.#files = new TranscriptFiles(this.#paths, { notify, journalled });
     this.#checkpoint = new Checkpoint({ database, log: this.#log, files: this.#files, notify });
     this.#sweep = new Sweep(database);
+    this.#moves = new Moves(database);
     const tables = new Tables(database);
     this.#rows = new Rows(tables);
     this.#claims = new Claims({ database, rows: this.#rows, leases: this.#leases });
@@ -93,9 +98,9 @@ class Writer {
   async start(): Promise<void> {
     const transcripts = replayJournal(this.#database, this.#files, this.#paths);
     if (transcripts > 0) await this.#checkpoint.replayed();
-    const intents = finishIntents(this.#database, this.#paths, () => false);
+    const intents = finishIntents(this.#database, this.#paths, { ...ALONE, notify: this.#notify });
     if (transcripts + intents > 0) {
-      const message = `after an unclean stop: transcripts written again: ${transcripts}, deletions finished: ${intents}`;
+      const message = `after an unclean stop: transcripts written again: ${transcripts}, deletions and moves finished: ${intents}`;
       this.#notice("recovered", message, transcripts + intents);
     }
     this.#port.on("message", (message: ToWriter) => this.#hear(message));
@@ -175,8 +180,12 @@ class Writer {
       this.#unwritten.drop(path);
       this.#files.erased(path);
     }
-    const isHeld = (sha256: string): boolean => this.#held.isHeld(sha256, this.#lastAtMs);
-    this.#guard(() => void finishIntents(this.#database, this.#paths, isHeld));
+    const how: Finishing = {
+      isHeld: (sha256) => this.#held.isHeld(sha256, this.#lastAtMs),
+      isUnderWay: (n) => this.#moves.isUnderWay(n),
+      notify: this.#notify,
+    };
+    this.#guard(() => void finishIntents(this.#database, this.#paths, how));
   }
 
   /** Every committed line is in its file. False: the disk is full, and some are not (A2). */
@@ -261,10 +270,24 @@ class Writer {
       case "hold":
         this.#held.put(ask.sha256, ask.nowMs);
         return null;
+      case "move":
+        if (ask.to === "packed" && this.#moves.isJournalled(ask.archive)) await this.#checkpointNow();
+        return this.#orFull(() => this.#moves.begin(ask.archive, ask.to));
+      case "moved":
+        for (const { agent, transcript } of this.#orFull(() =>
+          this.#moves.done(ask.archive, ask.packedBytes),
+        ))
+          this.#files.erased(transcriptPath(this.#paths, agent, transcript)); // or it will be: nobody writes to it
+        return null;
+      case "left":
+        this.#orFull(() => this.#moves.end(ask.intent));
+        return null;
+      case "collect":
+        return collectBlobs(this.#database, this.#paths, ask, (sha256) =>
+          this.#held.isHeld(sha256, ask.nowMs),
+        );
       case "checkpoint":
-        await this.#settle().finally(() => this.#schedule()); // somebody may have waited for the twin
-        this.#guard(() => this.#forget());
-        if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon(); // what came meanwhile
+        await this.#checkpointNow();
         return null;
       case "close":
         await this.#settle();
@@ -272,6 +295,21 @@ class Writer {
         this.#database.close();
         this.#dead = true;
         return null;
+    }
+  }
+
+  async #checkpointNow(): Promise<void> {
+    await this.#settle().finally(() => this.#schedule()); // somebody may have waited for the twin
+    this.#guard(() => this.#forget());
+    if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon(); // what came meanwhile
+  }
+
+  /** A transaction that a full disk refuses has not happened, and only who asked for it hears of that. */
+  #orFull<Answer>(work: () => Answer): Answer {
+    try {
+      return work();
+    } catch (error) {
+      throw isFull(error) ? new Fault("disk_full", "the disk is full; nothing of this happened") : error;
     }
   }
 

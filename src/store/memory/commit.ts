@@ -4,12 +4,12 @@
 import { Fault } from "../../base/fault.ts";
 import { COMMIT_BYTES_MAX, MAILBOX_LETTERS_MAX } from "../../limits.ts";
 import type { Mail } from "../../mail/letter.ts";
-import type { Session } from "../../sessions/session.ts";
-import { encodeDraft, encodeHeader, stamp } from "../../transcript/codec.ts";
-import { blobsOf, entryId, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
-import { contextStart, titleOf } from "../../transcript/fold.ts";
+import type { Session, Tail } from "../../sessions/session.ts";
+import { encodeDraft, encodeHeader, headerLine, stamp } from "../../transcript/codec.ts";
+import { blobsOf, entryId, unstamped, type Draft, type Entry, type Header } from "../../transcript/entry.ts";
+import { contextStart, isPersonal, titleOf } from "../../transcript/fold.ts";
+import { checkRotate, checkSeen, headerTooLong, rotatedHeader, rotatedRow } from "../generations.ts";
 import type { Leases } from "../leases.ts";
-import { isTranscriptId } from "../local/paths.ts";
 import {
   above,
   appendedRow,
@@ -36,6 +36,7 @@ import {
 } from "../rules.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Change, Changed, Posted } from "../store.ts";
+import { archive, purge, purgeAll, restore, type Changing } from "./archiving.ts";
 import type { Tables, Waiting } from "./tables.ts";
 
 export class Commit {
@@ -50,12 +51,19 @@ export class Commit {
   readonly #leases: Leases;
   readonly #atMs: number;
   readonly #undo: (() => void)[] = [];
+  readonly #changing: Changing;
   #bytes = 0;
 
   constructor(tables: Tables, leases: Leases, atMs: number) {
     this.#tables = tables;
     this.#leases = leases;
     this.#atMs = atMs;
+    this.#changing = {
+      tables,
+      atMs,
+      put: (map, key, value) => this.#put(map, key, value),
+      bury: (transcript, key) => this.#bury(transcript, key),
+    };
   }
 
   /** Throws the first refusal, and then nothing has happened. */
@@ -63,30 +71,36 @@ export class Commit {
     // A copy, and what a rewind goes back to, are of the history as it was before this commit.
     const before = changes.map((change) => this.#lookBack(change));
     try {
-      for (const [at, change] of changes.entries()) this.#change(change, before[at] ?? []);
+      for (const [at, change] of changes.entries()) this.#change(change, before[at] ?? NOTHING);
     } catch (error) {
       for (const step of this.#undo.reverse()) step();
       throw error;
     }
   }
 
-  /** The entries that a fork copies; a Fault, kept until its turn, when there are none such. */
-  #lookBack(change: Change): readonly Entry[] | Fault {
+  #lookBack(change: Change): Before {
     if (change.do === "post") sealLetter(change.letter); // One that is too large is refused before anything is looked at.
+    if (change.do === "rotate") return { ...NOTHING, of: this.#tailOf(change.key) };
     if (change.do === "append" && change.rewindTo !== null) {
       const { id, seq } = change.rewindTo;
-      const transcript = this.#tables.sessions.get(change.key)?.row.transcript.id ?? "";
-      return this.#tables.lines.get(transcript)?.[seq - 1]?.id === id ? [] : noSuchEntry(change.key, seq);
+      const of = this.#tailOf(change.key);
+      const found = this.#tables.lines.get(of?.id ?? "")?.find((entry) => entry.seq === seq);
+      return { ...NOTHING, of, missing: found?.id === id ? null : noSuchEntry(change.key, seq) };
     }
-    if (change.do !== "open" || change.copy === null) return [];
+    if (change.do !== "open" || change.copy === null) return NOTHING;
     const { of, fromSeq, throughSeq } = change.copy;
     const source = this.#tables.sessions.get(of);
-    if (!source) return new Fault("not_found", `there is no session ${of}`);
+    if (!source) return { ...NOTHING, missing: new Fault("not_found", `there is no session ${of}`) };
     const path = this.#tables.path(source.row).filter(({ seq }) => seq >= fromSeq && seq <= throughSeq);
-    return path.at(-1)?.seq === throughSeq ? path : noSuchEntry(of, throughSeq);
+    const missing = path.at(-1)?.seq === throughSeq ? null : noSuchEntry(of, throughSeq);
+    return { of: source.row.transcript, copied: path, missing };
   }
 
-  #change(change: Change, before: readonly Entry[] | Fault): void {
+  #tailOf(key: SessionKey): Tail | null {
+    return this.#tables.sessions.get(key)?.row.transcript ?? null;
+  }
+
+  #change(change: Change, before: Before): void {
     const letter = companionOf(change);
     if (letter !== null && this.#tables.letter(letter, this.#atMs) !== null) return;
     switch (change.do) {
@@ -119,10 +133,15 @@ export class Commit {
       case "settle":
         return this.#settle(change);
       case "rotate":
+        return this.#rotate(change, before);
       case "archive":
+        archive(this.#changing, change);
+        this.#undo.push(this.#leases.forget(change.key));
+        return tell(this.told, { key: change.key, lastSeq: 0, deleted: true });
       case "restore":
+        return this.#keep(restore(this.#changing, change));
       case "purge":
-        throw new Error(`not yet: ${change.do}`);
+        return purge(this.#changing, change.archive);
       case "delete":
         return this.#delete(change);
       default:
@@ -156,44 +175,45 @@ export class Commit {
     return left;
   }
 
-  #open(change: Of<"open">, copied: readonly Entry[] | Fault): void {
+  #open(change: Of<"open">, { copied, of, missing }: Before): void {
     const existing = this.#tables.sessions.has(change.key);
     if (existing && change.ifExists === "refuse") throw new Fault("exists", `${change.key} exists already`);
     if (existing) return;
-    if (!isTranscriptId(change.transcript))
-      throw new Fault("bad_input", `not a transcript id: ${JSON.stringify(change.transcript)}`);
-    if (this.#tables.lines.has(change.transcript) || this.#tables.tombstones.has(change.transcript))
-      throw new Fault("exists", `transcript ${change.transcript} exists already`);
+    this.#tables.checkNew(change.transcript);
     const parent = change.parent === null ? null : this.#tables.session(change.parent).row;
     checkParent(parent);
     const source = change.copy === null ? null : this.#tables.session(change.copy.of).row;
-    if (copied instanceof Fault) throw copied;
+    if (missing !== null) throw missing;
+    if (source !== null) this.#checkSame(source, of);
     const header = headerOf(change, { parent, source, copied: copied.length, atMs: this.#atMs });
     const born = openedRow(change, parent, Buffer.byteLength(encodeHeader(header)), this.#atMs);
     const row = { ...born, transcript: { ...born.transcript, copied: copied.length } };
     this.#put(this.#tables.lines, change.transcript, []);
+    this.#put(this.#tables.headers, change.transcript, header);
     this.#put(this.#tables.sessions, row.key, { n: this.#tables.next(), row });
     this.#keep(row);
     this.seqs[change.key] = 0;
     if (copied.length === 0) return;
     const contextSeq = contextStart(copied.map((entry, at) => ({ ...entry, seq: at + 1 })));
-    this.#write(row, copied.map(unstamped), { rewindTo: null, contextSeq });
+    this.#write(row, copied.map(unstamped), { rewindTo: null, contextSeq, isCopy: true });
   }
 
-  #append(change: Of<"append">, before: readonly Entry[] | Fault): void {
+  #append(change: Of<"append">, { of, missing }: Before): void {
     const { row } = this.#tables.session(change.key);
     checkAppend(row, change, this.#leases.fenceOf(change.key));
-    if (before instanceof Fault) throw before;
+    if (missing !== null) throw missing;
+    if (change.rewindTo !== null) this.#checkSame(row, of);
     checkContext(row, change);
     const fresh = change.entries.map((draft) => ({ id: null, draft }));
-    this.#write(row, fresh, { rewindTo: change.rewindTo?.id ?? null, contextSeq: change.contextSeq });
+    const rewindTo = change.rewindTo?.id ?? null;
+    this.#write(row, fresh, { rewindTo, contextSeq: change.contextSeq, isCopy: false });
     this.named.push(...change.entries.flatMap(blobsOf));
   }
 
   #write(
     row: Session,
     fresh: readonly { readonly id: string | null; readonly draft: Draft }[],
-    how: { readonly rewindTo: string | null; readonly contextSeq: number | null },
+    how: { readonly rewindTo: string | null; readonly contextSeq: number | null; readonly isCopy: boolean },
   ): void {
     const { transcript } = row;
     const made: Entry[] = [];
@@ -220,21 +240,62 @@ export class Commit {
       jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
       title: fresh.map(({ draft }) => titleOf(draft)).find((title) => title !== null) ?? null,
       contextSeq: how.contextSeq,
+      isPersonal: !how.isCopy && fresh.some(({ draft }) => isPersonal(draft)),
     };
     const next = appendedRow(row, appended, this.#atMs);
     this.#keep(next);
     this.seqs[row.key] = next.transcript.lastSeq;
   }
 
+  /** What was read for a change is of this history; meanwhile the session may be another one of the same key. */
+  #checkSame(row: Session, of: Tail | null): void {
+    if (this.#tables.newest(of?.id ?? "") !== row.transcript.id)
+      throw new Fault("stale_writer", `${row.key} was deleted, or began anew, meanwhile`);
+  }
+
+  /** Here a history stays in one piece: its lines are the newest file's, and older ones are names for it. */
+  #rotate(change: Of<"rotate">, { of }: Before): void {
+    const { lines, older, blobNames, archives } = this.#tables;
+    const { row } = this.#tables.session(change.key);
+    const { id, contextSeq, bytes: oldBytes } = row.transcript;
+    checkRotate(row, change, this.#leases.fenceOf(change.key));
+    this.#tables.checkNew(change.transcript);
+    checkSeen(row, of);
+    const all = lines.get(id) ?? [];
+    const kept = change.keep === "context" ? all.filter(({ seq }) => seq >= contextSeq) : [];
+    const header = headerLine(rotatedHeader(row, change, this.#tables.headers.get(id) ?? null, this.#atMs));
+    if (header === null) throw headerTooLong(row);
+    const bytes = Buffer.byteLength(header) + kept.reduce((sum, entry) => sum + lengthOf(entry), 0);
+    this.#bytes += bytes;
+    if (this.#bytes > COMMIT_BYTES_MAX)
+      throw new Fault("bad_input", `more than ${COMMIT_BYTES_MAX} bytes in one commit`);
+    this.#put(lines, change.transcript, change.keep === "context" ? all : []);
+    this.#put(blobNames, change.transcript, new Set(kept.flatMap(blobsOf)));
+    this.#put(this.#tables.headers, change.transcript, JSON.parse(header) as Header);
+    if (change.keep === "context") {
+      this.#put(lines, id, null);
+      this.#put(older, id, { next: change.transcript, bytes: oldBytes });
+    } else {
+      const archived = { id, key: row.key, agent: row.agent, why: "reset", session: row } as const;
+      const all = this.#tables
+        .olderOf(id)
+        .reduce((sum, each) => sum + (older.get(each)?.bytes ?? 0), oldBytes);
+      this.#put(archives, id, { ...archived, archivedAtMs: this.#atMs, bytes: all, packedBytes: null });
+    }
+    this.#keep(rotatedRow(row, change, bytes, this.#atMs));
+  }
+
   #take(change: Of<"take">): void {
-    this.#tables.session(change.key);
+    const { n } = this.#tables.session(change.key);
     checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
     for (const id of change.ids) {
       const letter = this.#tables.waiting.get(id);
       if (letter?.row.to !== change.key)
         throw new Fault("stale_writer", `${change.key} has no waiting letter ${id}`);
       this.#put(this.#tables.waiting, id, null);
-      this.#put(this.#tables.taken, id, { to: change.key, print: letter.print, atMs: this.#atMs });
+      this.#put(this.#tables.taken, id, {
+        ...{ to: change.key, by: n, print: letter.print, atMs: this.#atMs },
+      });
     }
   }
 
@@ -290,12 +351,10 @@ export class Commit {
     const waiting = tables.waitingFor(key);
     const children = tables.sessions.values().some((each) => each.row.parent === key);
     checkUntouched(row, expect, { mail: waiting.length > 0, children });
-    this.orphaned.push(...(tables.blobNames.get(transcript.id) ?? []));
     this.#put(tables.sessions, key, null);
     this.#forward(waiting);
-    this.#put(tables.lines, transcript.id, null);
-    this.#put(tables.blobNames, transcript.id, null);
-    this.#put(tables.tombstones, transcript.id, key);
+    for (const id of [transcript.id, ...tables.olderOf(transcript.id)]) this.#bury(id, key);
+    purgeAll(this.#changing, key);
     for (const letter of tables.waitingFor(key)) this.#put(tables.waiting, letter.row.id, null);
     for (const [id, letter] of tables.taken)
       if (letter.to === key && !id.startsWith("ext:")) this.#put(tables.taken, id, null);
@@ -303,6 +362,15 @@ export class Commit {
     for (const [id, { row }] of tables.outbox) if (row.key === key) this.#put(tables.outbox, id, null);
     this.#undo.push(this.#leases.forget(key));
     tell(this.told, { key, lastSeq: 0, deleted: true });
+  }
+
+  /** One file goes, with what it names. */
+  #bury(transcript: string, key: SessionKey): void {
+    const { lines, headers, older, blobNames, tombstones } = this.#tables;
+    this.orphaned.push(...(blobNames.get(transcript) ?? []));
+    for (const map of [lines, headers, older, blobNames] as Map<string, unknown>[])
+      this.#put(map, transcript, null);
+    this.#put(tombstones, transcript, key);
   }
 
   #expectTimer(id: string, dueAtMs: number | null): void {
@@ -322,6 +390,23 @@ export class Commit {
     if (value === null) map.delete(key);
     else map.set(key, value);
   }
+}
+
+/** What had to be looked at as it was before the commit. */
+interface Before {
+  /** The history that it is about; null: there was none. */
+  readonly of: Tail | null;
+  /** The entries that a fork copies. */
+  readonly copied: readonly Entry[];
+  /** What was wrong, kept until its turn; null: nothing was. */
+  readonly missing: Fault | null;
+}
+
+const NOTHING: Before = { of: null, copied: [], missing: null };
+
+/** The bytes of its line. */
+function lengthOf(entry: Entry): number {
+  return Buffer.byteLength(JSON.stringify(entry)) + 1;
 }
 
 /** As it would come back from a disk, and out of reach of whoever handed it in. */

@@ -7,7 +7,9 @@ import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Job } from "../../timers/job.ts";
 import type { Timer } from "../../timers/timer.ts";
-import type { Entry } from "../../transcript/entry.ts";
+import type { Entry, Header } from "../../transcript/entry.ts";
+import { isTranscriptId } from "../local/paths.ts";
+import type { Archive } from "../store.ts";
 
 export interface Numbered<Row> {
   /** Larger for what came later. */
@@ -25,6 +27,7 @@ export interface Waiting extends Numbered<Mail> {
 /** What is left of a letter that was taken: enough to know a repeat. */
 export interface Taken {
   readonly to: SessionKey;
+  readonly by: number; // the number of the session
   readonly print: string;
   readonly atMs: number;
 }
@@ -34,9 +37,15 @@ export class Tables {
   /** By transcript, as are the names of blobs. */
   readonly lines = new Map<string, readonly Entry[]>();
   readonly blobNames = new Map<string, ReadonlySet<string>>();
+  readonly headers = new Map<string, Header>();
+  /** By the id of an older file of a history: the one that it went on in, which has all its lines here, and its own length. */
+  readonly older = new Map<string, { readonly next: string; readonly bytes: number }>();
   readonly tombstones = new Map<string, SessionKey>();
   readonly waiting = new Map<string, Waiting>();
   readonly taken = new Map<string, Taken>();
+  readonly archives = new Map<string, Archive>();
+  /** The number of the session that an archive was; none where that session lives on. */
+  readonly archivedAs = new Map<string, number>();
   readonly timers = new Map<string, Timer>();
   readonly jobs = new Map<string, Job>();
   readonly outbox = new Map<string, Numbered<Outgoing>>();
@@ -73,6 +82,34 @@ export class Tables {
     return taken;
   }
 
+  /** Refuses what is no id of a transcript, or is one that there is or was. */
+  checkNew(transcript: string): void {
+    if (!isTranscriptId(transcript))
+      throw new Fault("bad_input", `not a transcript id: ${JSON.stringify(transcript)}`);
+    if ([this.lines, this.older, this.tombstones].some((known) => known.has(transcript)))
+      throw new Fault("exists", `transcript ${transcript} exists already`);
+  }
+
+  /** The newest file of a history, by the id of any of them. */
+  newest(transcript: string): string {
+    let id = transcript;
+    for (let at = this.older.get(id); at; at = this.older.get(id)) id = at.next;
+    return id;
+  }
+
+  /** The older files of a history, by the id of its newest. */
+  olderOf(transcript: string): string[] {
+    return [...this.older.keys()].filter((id) => this.newest(id) === transcript);
+  }
+
+  /** Of all files of a history. */
+  bytesOf({ transcript }: Session): number {
+    return this.olderOf(transcript.id).reduce(
+      (sum, id) => sum + (this.older.get(id)?.bytes ?? 0),
+      transcript.bytes,
+    );
+  }
+
   /** The conversation, oldest first. */
   path(row: Session): Entry[] {
     const byId = new Map((this.lines.get(row.transcript.id) ?? []).map((entry) => [entry.id, entry]));
@@ -97,10 +134,15 @@ export class Tables {
     return rows.some(({ row }) => JSON.stringify(row.content).includes(sha256));
   }
 
-  /** Forgets a blob that no transcript names and nobody is about to name. */
-  collect(sha256: string, nowMs: number): void {
+  /** Whether no transcript names a blob, and nobody is about to. */
+  isUnnamed(sha256: string, nowMs: number): boolean {
     const held = this.heldBlobs.get(sha256)?.some((atMs) => atMs > nowMs - BLOB_HELD_MS) ?? false;
-    if (held || this.blobNames.values().some((names) => names.has(sha256)) || this.#waits(sha256)) return;
+    return !held && !this.blobNames.values().some((names) => names.has(sha256)) && !this.#waits(sha256);
+  }
+
+  /** Forgets such a blob. */
+  collect(sha256: string, nowMs: number): void {
+    if (!this.isUnnamed(sha256, nowMs)) return;
     this.blobs.delete(sha256);
     this.heldBlobs.delete(sha256);
   }

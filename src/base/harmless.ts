@@ -1,0 +1,57 @@
+// Text as people are shown it, on a terminal and in chats. Titles and texts are written by anybody: nothing of them may move a
+// cursor, change a colour or turn a line around.
+
+/** Escape sequences: CSI, OSC and its kin up to their end or the line's, and the short ones. */
+const SEQUENCES = new RegExp(
+  [
+    String.raw`(?:ESC\[|\x9b)[0-?]*[ -/]*[@-~]?`,
+    String.raw`(?:ESC[\]PX^_]|[\x90\x98\x9d-\x9f])[^BELESC\x9c\n]*(?:BEL|ESC\\|\x9c)?`,
+    String.raw`ESC[ -/]*[0-~]?`,
+  ]
+    .join("|")
+    .replaceAll("ESC", "\u001b")
+    .replaceAll("BEL", "\u0007"),
+  "g",
+);
+/** What else a terminal obeys or does not show: controls, marks that turn the direction of writing, invisible ones. */
+const CONTROLS = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** Text that does nothing to a terminal but being shown. Lines and tabs stay. */
+export function clean(text: string): string {
+  return text.toWellFormed().replaceAll(/\r\n?/g, "\n").replaceAll(SEQUENCES, "").replaceAll(CONTROLS, "");
+}
+
+/** The same in one line. */
+export function oneLine(text: string): string {
+  return clean(text).replaceAll(/\s+/g, " ").trim();
+}
+
+export const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
+const WIDE =
+  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
+const NARROW = /^[\x20-\x7e]*$/;
+
+/** Columns that a line takes in a terminal. */
+export function widthOf(text: string): number {
+  if (NARROW.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of GRAPHEMES.segment(text)) width += widthOfOne(segment);
+  return width;
+}
+
+function widthOfOne(grapheme: string): number {
+  if (/^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(grapheme)) return 0;
+  return WIDE.test(grapheme) ? 2 : 1;
+}
+
+/** At most that many columns; what is longer ends in …. */
+export function cut(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let [kept, width] = ["", 0];
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    width += widthOfOne(segment);
+    if (width > columns - 1) break;
+    kept += segment;
+  }
+  return columns < 1 ? "" : `${kept}…`;
+}

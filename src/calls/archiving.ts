@@ -1,0 +1,224 @@
+// Sessions out of the way, and back: archive, archives, restore, and erasing an archive. What archives by itself is upkeep.
+
+import { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { unlessLate } from "../base/waiting.ts";
+import { mainKey, parseKey, type AgentId } from "../routing/key.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Archive, Change } from "../store/store.ts";
+import { call, just, type Caller, type Done, type System } from "./call.ts";
+import { ARCHIVE_PACK_MS } from "./limits.ts";
+import { reached } from "./reach.ts";
+import { quietTree } from "./removing.ts";
+import { sessionKey } from "./setting-shapes.ts";
+import { iso } from "./views.ts";
+
+const id = z.string().describe("The id of an archive.");
+
+const archiveInput = z.strictObject({ sessionKey });
+const archivedOutput = z.strictObject({
+  sessionKey,
+  archive: id,
+  archived: z.int().describe("How many sessions: it, and all below it."),
+});
+
+const archivesInput = z.strictObject({
+  agent: z.string().optional(),
+  sessionKey: sessionKey.optional(),
+  id: id.optional(),
+  limit: z.int().min(1).max(200).default(50),
+  cursor: z.string().optional().describe("`next` of the page before."),
+});
+const row = z.strictObject({
+  id,
+  sessionKey,
+  agent: z.string(),
+  why: z
+    .enum(["asked", "stale", "cap", "ended", "budget", "reset"])
+    .describe(
+      "asked: somebody wanted it. stale, cap, ended, budget: upkeep. reset: the session began a new conversation.",
+    ),
+  archivedAt: z.string(),
+  title: z.string().describe("Its label, or the first words that a person wrote."),
+  entries: z.int(),
+  bytes: z.int().describe("Of its transcripts."),
+  packedBytes: z.int().nullable().describe("What they take on the disk; null: they are not packed yet."),
+});
+const archivesOutput = z.strictObject({ archives: z.array(row), next: z.string().nullable() });
+
+const restoreInput = z.strictObject({
+  id,
+  swap: z
+    .boolean()
+    .default(false)
+    .describe("True: if its key has a session now, that one is archived, in the same moment."),
+});
+const restoredOutput = z.strictObject({
+  sessionKey,
+  entries: z.int(),
+  archived: id.nullable().describe("The session that was in its place; null: there was none."),
+});
+
+const purgeInput = z.strictObject({ id });
+const purgedOutput = z.strictObject({ id, sessionKey, bytes: z.int().describe("That it took on the disk.") });
+
+/** With everything below it, in one commit, the lowest first. A person may archive what upkeep never would, but for main. */
+async function archive(
+  system: System,
+  caller: Caller,
+  input: z.output<typeof archiveInput>,
+): Promise<Done<z.input<typeof archivedOutput>>> {
+  const session = await reached(system, caller, parseKey(input.sessionKey));
+  if (session.key === mainKey(session.agent as AgentId))
+    throw new Fault("forbidden", `${session.key} always exists: an agent's main session is never archived`, {
+      todo: "reset it: what was said in it becomes an archive",
+    });
+  const tree = (await quietTree(system, session, "archived")).toReversed();
+  const { key, transcript } = session;
+  return {
+    changes: tree.map(putAway),
+    output: async () => {
+      await packed(system, tree);
+      return { sessionKey: key, archive: transcript.id, archived: tree.length };
+    },
+  };
+}
+
+function putAway({ key, transcript }: Session): Change {
+  const expect = { transcript: transcript.id, lastSeq: transcript.lastSeq };
+  return { do: "archive", key, expect, why: "asked" };
+}
+
+/** Not waited for too long: upkeep packs what is left. */
+async function packed({ world, upkeep }: System, sessions: readonly Session[]): Promise<void> {
+  await unlessLate(world, ARCHIVE_PACK_MS, upkeep.pack(sessions.map(({ transcript }) => transcript.id)));
+}
+
+async function archives(
+  { store }: System,
+  _caller: Caller,
+  { sessionKey: text, agent, id: one, limit, cursor }: z.output<typeof archivesInput>,
+): Promise<Done<z.input<typeof archivesOutput>>> {
+  const page = await store.archives({
+    ...(agent === undefined ? {} : { agent }),
+    ...(text === undefined ? {} : { key: parseKey(text) }),
+    ...(one === undefined ? {} : { id: one }),
+    limit,
+    cursor: cursor ?? null,
+  });
+  return just({ archives: page.rows.map(shown), next: page.next });
+}
+
+function shown({ session, key, archivedAtMs, ...archived }: Archive): z.input<typeof row> {
+  const { title, settings, transcript } = session;
+  return {
+    ...archived,
+    sessionKey: key,
+    archivedAt: iso(archivedAtMs),
+    title: settings.label ?? title,
+    entries: transcript.lastSeq,
+  };
+}
+
+async function found({ store }: System, one: string): Promise<Archive> {
+  const [archived] = (await store.archives({ id: one, limit: 1 })).rows;
+  if (archived !== undefined) return archived;
+  throw new Fault("not_found", `there is no archive ${one}`, {
+    todo: "`archives` lists those that there are",
+  });
+}
+
+/** Its files are as they were before anybody is told that it is back: so a crash in between leaves an archive that is not packed. */
+async function restore(
+  system: System,
+  _caller: Caller,
+  input: z.output<typeof restoreInput>,
+): Promise<Done<z.input<typeof restoredOutput>>> {
+  const { id: one, key, session } = await found(system, input.id);
+  const present = await system.store.session(key);
+  if (present !== null && !input.swap)
+    throw new Fault("exists", `${key} has a session now: nothing was restored`, {
+      todo: "archive that one first, or restore with `swap`, which does both at once",
+    });
+  const away = present === null ? [] : [await alone(system, present)];
+  await system.store.unpack(one);
+  return {
+    changes: [...away.map(putAway), { do: "restore", archive: one }],
+    output: async () => {
+      await packed(system, away);
+      const archived = away[0]?.transcript.id ?? null;
+      return { sessionKey: key, entries: session.transcript.lastSeq, archived };
+    },
+  };
+}
+
+/** Only without children: they would be below one that they never knew. */
+async function alone(system: System, session: Session): Promise<Session> {
+  const [, child] = await quietTree(system, session, "restored");
+  if (child === undefined) return session;
+  throw new Fault("busy", `${session.key} has children, such as ${child.key}: nothing was restored`, {
+    todo: "archive or remove its children first",
+  });
+}
+
+async function purgeArchive(
+  system: System,
+  _caller: Caller,
+  input: z.output<typeof purgeInput>,
+): Promise<Done<z.input<typeof purgedOutput>>> {
+  const { id: one, key, bytes, packedBytes } = await found(system, input.id);
+  return {
+    changes: [{ do: "purge", archive: one }],
+    output: () => ({ id: one, sessionKey: key, bytes: packedBytes ?? bytes }),
+  };
+}
+
+/** Their rows in the table. */
+export const archiveCalls = {
+  archive: call({
+    about:
+      "Puts a session and everything below it out of the way: out of every list, packed, and back with restore. Refused while " +
+      "one of them does something, has mail or a timer; main sessions stay.",
+    who: "person",
+    tool: null,
+    scope: "operate",
+    http: "POST /sessions/:sessionKey/archive",
+    input: archiveInput,
+    output: archivedOutput,
+    idempotent: false, // the second time there is no such session
+    run: archive,
+  }),
+  archives: call({
+    about: "Sessions that are out of the way, and conversations before a reset; oldest first.",
+    who: "person",
+    tool: null,
+    scope: "read",
+    http: "GET /archives",
+    input: archivesInput,
+    output: archivesOutput,
+    idempotent: true,
+    run: archives,
+  }),
+  restore: call({
+    about: "Brings an archive back as it was: the same key, the same transcript byte for byte.",
+    who: "person",
+    tool: null,
+    scope: "operate",
+    http: "POST /archives/:id/restore",
+    input: restoreInput,
+    output: restoredOutput,
+    idempotent: false,
+    run: restore,
+  }),
+  purgeArchive: call({
+    about: "Erases an archive for good.",
+    who: "person",
+    tool: null,
+    scope: "operate",
+    http: "DELETE /archives/:id",
+    input: purgeInput,
+    output: purgedOutput,
+    idempotent: false, // the second time there is nothing to be erased
+    run: purgeArchive,
+  }),
+};

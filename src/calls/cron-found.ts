@@ -1,0 +1,63 @@
+// Jobs, looked for: all of an agent, or the one that somebody means.
+
+import { Fault } from "../base/fault.ts";
+import { shown } from "../base/fits.ts";
+import { nearest } from "../base/near.ts";
+import { PAGE_ROWS_MAX } from "../limits.ts";
+import type { Page } from "../store/store.ts";
+import type { Job } from "../timers/job.ts";
+import type { Caller, System } from "./call.ts";
+import { ownAgent, seesJob } from "./cron-rights.ts";
+import { JOB_BEGIN_CHARS_MIN, JOBS_LOOKED_MAX } from "./limits.ts";
+
+/** Of one agent; null: of all. */
+async function* pagesOf({ store }: System, agent: string | null): AsyncGenerator<readonly Job[]> {
+  for (let cursor: string | null = null; ;) {
+    const query = { cursor, limit: PAGE_ROWS_MAX, ...(agent === null ? {} : { agent }) };
+    const page: Page<Job> = await store.jobs(query);
+    yield page.rows;
+    if (page.next === null) return;
+    cursor = page.next;
+  }
+}
+
+/** How many an agent has; they are counted only up to `most`. */
+export async function countOf(system: System, agent: string, most: number): Promise<number> {
+  let count = 0;
+  for await (const page of pagesOf(system, agent)) if ((count += page.length) >= most) return most;
+  return count;
+}
+
+/** By its id, its name, or the beginning of its id. What was not looked through whole names nobody. */
+export async function found(system: System, caller: Caller, text: string): Promise<Job> {
+  const [exact] = (await system.store.jobs({ id: text, limit: 1 })).rows;
+  if (exact !== undefined && seesJob(caller, exact)) return exact;
+  const seen: Job[] = [];
+  let looked = 0;
+  for await (const page of pagesOf(system, caller.kind === "agent" ? ownAgent(caller) : null)) {
+    if ((looked += page.length) > JOBS_LOOKED_MAX)
+      throw new Fault(
+        "bad_input",
+        `there are more than ${JOBS_LOOKED_MAX} jobs, too many to say which one ${shown(text)} is; write its whole id`,
+      );
+    seen.push(...page.filter((job) => seesJob(caller, job)));
+  }
+  const named = seen.filter(({ name }) => name === text);
+  const begun = text.length < JOB_BEGIN_CHARS_MIN ? [] : seen.filter(({ id }) => id.startsWith(text));
+  const [only, ...others] = named.length > 0 ? named : begun;
+  if (only === undefined) throw noJob(text, seen);
+  if (others.length === 0) return only;
+  const ids = [only, ...others].map(({ id, name }) => (name === "" ? id : `${id} (${name})`));
+  throw new Fault("bad_input", `${shown(text)} may be ${ids.slice(0, 8).join(", ")}; write its whole id`);
+}
+
+function noJob(text: string, seen: readonly Job[]): Fault {
+  const near = nearest(
+    text,
+    seen.flatMap(({ id, name }) => (name === "" ? [id] : [name, id])),
+  );
+  const hint = near === null ? "" : `; did you mean ${near}?`;
+  return new Fault("not_found", `there is no job ${shown(text)}${hint}`, {
+    todo: "a list of the jobs says what they are called",
+  });
+}

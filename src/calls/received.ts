@@ -1,0 +1,176 @@
+// Messages of channels: a chat command among them is obeyed, and answered where it came from; everything else is a letter.
+//
+// A command is obeyed at most once, however often its channel delivers it. That it came is durable before it is obeyed: as a timer
+// that is due when nobody delivers it again any more, and then does nothing. So a crash in between leaves a command that was not
+// obeyed, or one whose answer is lost; whoever wrote it hears nothing, and writes it again.
+
+import type { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import type { Route } from "../mail/letter.ts";
+import { mainKey, type SessionKey } from "../routing/key.ts";
+import { maySend } from "../routing/policy.ts";
+import type { Change } from "../store/store.ts";
+import type { Timer } from "../timers/timer.ts";
+import { call, type Done, type Person, type System } from "./call.ts";
+import { WEB } from "./chat.ts";
+import { commandIn, messageIn, personOf, textIn, type Found } from "./commands.ts";
+import { placeOf } from "./commands/command.ts";
+import { COMMAND_REMEMBERED_MS, COMMAND_WAIT_MS } from "./limits.ts";
+import { received, receiveInput } from "./schemas.ts";
+import { arrival, opening, receive } from "./send.ts";
+import type { Rows } from "./table.ts";
+
+type Input = z.output<typeof receiveInput>;
+type Output = z.input<typeof received>;
+
+/** Its row in the table. `rows` are those that commands are made of. */
+export function receivingCalls(rows: Rows) {
+  return {
+    receive: call({
+      about:
+        "A message from a channel: it finds its session by itself, and the answer goes back through the channel. A chat command " +
+        "(/status, /help) is obeyed, and answered in the same way.",
+      who: "person",
+      tool: null,
+      scope: "operate",
+      http: "POST /receive",
+      input: receiveInput,
+      output: received,
+      idempotent: false,
+      run: async (system, caller, input, signal) => {
+        const found = (input.images ?? []).length > 0 ? null : commandIn(input.message);
+        if (found !== null)
+          return await obeying(rows, { system, caller: personOf(caller), input, signal }, found);
+        return asReceived(await receive(system, caller, { ...input, message: messageIn(input.message) }));
+      },
+    }),
+  } as const;
+}
+
+function asReceived(done: Awaited<ReturnType<typeof receive>>): Done<Output> {
+  const { changes, output } = done;
+  return { changes, output: async (receipt) => ({ ...(await output(receipt)), command: null }) };
+}
+
+interface Came {
+  readonly system: System;
+  readonly caller: Person;
+  readonly input: Input;
+  readonly signal: AbortSignal;
+}
+
+async function obeying(rows: Rows, came: Came, found: Found): Promise<Done<Output>> {
+  const { system, caller, input } = came;
+  const { id, routed } = arrival(system, caller, input);
+  const { key, replyTo, origin } = routed;
+  const session = await system.store.session(key);
+  const output = { sessionKey: key, id, repeated: false, seq: session?.transcript.lastSeq ?? 0 };
+  if (input.id !== undefined && (await wasObeyed(system, id)))
+    return { changes: [], output: () => ({ ...output, repeated: true, command: null }) };
+  // Nobody has claimed a session that is opened here. Where it is talked to is known from the first word on, also from a command.
+  const route = replyTo.channel === "" ? null : replyTo;
+  const reroute = { do: "reroute", key, fence: 0, route, origin } as const;
+  const opened = session === null ? [await opening(system, key), reroute] : [];
+  return {
+    changes: [...opened, ...(input.id === undefined ? [] : [remembering(system, input, id)])],
+    output: async () => {
+      const answer = { id: `${id}:command`, key, route: replyTo };
+      return { ...output, command: await answered(rows, came, found, answer) };
+    },
+  };
+}
+
+// ── Once ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const OBEYED = "command:";
+
+/** A timer that only says, while it is there, that a command came. */
+export function isReminder({ id }: Timer): boolean {
+  return id.startsWith(OBEYED);
+}
+
+async function wasObeyed({ store }: System, id: string): Promise<boolean> {
+  const query = { id: `${OBEYED}${id}`, dueByMs: Number.MAX_SAFE_INTEGER, limit: 1 };
+  return (await store.timers(query)).rows.length > 0;
+}
+
+/** Refused when it is there: then the same message came twice at once, and the other one is obeyed. */
+function remembering({ world }: System, { agent }: Input, id: string): Change {
+  const dueAtMs = world.nowMs() + COMMAND_REMEMBERED_MS;
+  // Not of the session: one that has a timer is not idle to those who look after the disk.
+  const key = mainKey(agent as Parameters<typeof mainKey>[0]);
+  return { do: "setTimer", timer: { id: `${OBEYED}${id}`, key, dueAtMs, body: null }, expectDueAtMs: null };
+}
+
+// ── Obeying and answering ───────────────────────────────────────────────────────────────────────────────────
+
+interface Answer {
+  readonly id: string;
+  readonly key: SessionKey;
+  readonly route: Route;
+}
+
+/** What is told to whoever wrote it, where no channel brings it; null: a channel does, or it may not leave. */
+async function answered(rows: Rows, came: Came, found: Found, answer: Answer): Promise<string | null> {
+  const { system } = came;
+  const before = await permitted(system, answer);
+  // Whoever is not to be answered is not obeyed: else a chat could give itself leave.
+  if (before.bySetting !== null && before.byRules !== null)
+    return await sent(system, answer, { text: "it was not obeyed", refused: before.bySetting });
+  const text = textIn(await obeyed(rows, came, found, answer.key));
+  const after = await permitted(system, answer);
+  // What switches answers off is the last that is answered.
+  return await sent(system, answer, { text, refused: before.bySetting === null ? null : after.bySetting });
+}
+
+async function obeyed(
+  rows: Rows,
+  { system, caller, input, signal }: Came,
+  { command, rest }: Found,
+  sessionKey: SessionKey,
+): Promise<readonly string[]> {
+  const at = placeOf(rows, {
+    system,
+    caller,
+    signal,
+    sessionKey,
+    timeoutMs: COMMAND_WAIT_MS,
+    say: (message) => receive(system, caller, { ...input, message, mode: "followup" }),
+  });
+  try {
+    const { changes, output } = await command.run(at, rest);
+    const receipt = changes.length === 0 ? null : await system.commit(changes);
+    return (await output(receipt)).lines;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return [error.code === "bad_input" ? error.message : `${error.message} (${error.todo})`];
+  }
+}
+
+/** Why answers may not leave, as the session is set, and by the configuration's rules alone; null: they may. */
+interface Permitted {
+  readonly bySetting: string | null;
+  readonly byRules: string | null;
+}
+
+async function permitted({ store, config }: System, { key, route }: Answer): Promise<Permitted> {
+  const own = (await store.session(key))?.settings.sendPolicy ?? null;
+  const why = (override: "allow" | "deny" | null): string | null => {
+    const may = maySend(config.session.sendPolicy, { key, channel: route.channel, override });
+    return may.allowed ? null : may.why;
+  };
+  return { bySetting: why(own), byRules: why(null) };
+}
+
+async function sent(
+  system: System,
+  { id, key, route }: Answer,
+  { text, refused }: { readonly text: string; readonly refused: string | null },
+): Promise<string | null> {
+  // A web page is not called, and shows transcripts: it is told here. So is who came through no channel.
+  if (route.channel === WEB || route.channel === "") return refused === null ? text : null;
+  const send: Change = { do: "send", outgoing: { id, key, route, content: [{ type: "text", text }] } };
+  await system.commit(refused === null ? [send] : [send, { do: "settle", id, refused }]);
+  system.lanes.worker(key)?.deliver(); // Else whoever claims the session next does it.
+  return null;
+}

@@ -1,0 +1,155 @@
+// What keeps the disk bounded, as people see it: what a run would do, and a run.
+
+import { z } from "zod";
+import { Fault } from "../base/fault.ts";
+import { unlessAborted, unlessLate } from "../base/waiting.ts";
+import type { Step } from "../upkeep/plan.ts";
+import type { Run } from "../upkeep/rounds.ts";
+import { call, just, type Caller, type Done, type System } from "./call.ts";
+import { PLAN_STEPS_MAX, UPKEEP_WAIT_SECONDS_MAX } from "./limits.ts";
+import { iso } from "./views.ts";
+
+const bytes = z.int().describe("Bytes.");
+
+const totals = z.strictObject({
+  purge: z.int().describe("Archives that are erased for good."),
+  archive: z.int().describe("Sessions that are put out of the way, and packed."),
+  rotate: z.int().describe("Sessions whose history goes on in a new file."),
+  pack: z.int().describe("Archives that are packed."),
+  collect: z.int().describe("Blobs that nobody names."),
+});
+
+const step = z.strictObject({
+  do: z.enum(["purge", "archive", "rotate", "pack", "collect"]),
+  sessionKey: z.string().nullable().describe("null: it is about blobs."),
+  archive: z.string().nullable().describe("null: it is about no archive."),
+  why: z.string().nullable().describe("Which rule of the policy; null: there is but one."),
+  bytes,
+  blobs: z.int().nullable(),
+});
+
+const planInput = z.strictObject({
+  limit: z.int().min(0).max(PLAN_STEPS_MAX).default(1_000).describe("How many steps are told."),
+});
+const planOutput = z.strictObject({
+  mode: z.enum(["warn", "enforce"]),
+  totals,
+  usedBytes: bytes.describe("On the disk now: transcripts, archives and blobs."),
+  leftBytes: bytes.describe("About what is left of it afterwards."),
+  overBytes: bytes.describe(
+    "Above upkeep.diskMiB, of what is protected, named or of today: nothing frees it.",
+  ),
+  steps: z.array(step).describe("In the order in which they are done."),
+  more: z.int().describe("How many steps are not told."),
+});
+
+const runInput = z.strictObject({
+  run: z.string().optional().describe("Wait for this one, which was begun before."),
+  waitSeconds: z
+    .int()
+    .min(0)
+    .max(UPKEEP_WAIT_SECONDS_MAX)
+    .default(20)
+    .describe("How long to wait for its end. It goes on when nobody waits."),
+});
+const runOutput = z.strictObject({
+  run: z.string(),
+  startedAt: z.string(),
+  isDone: z.boolean(),
+  planned: totals.nullable().describe("null: it still looks at what there is."),
+  progress: z.strictObject({ done: z.int().describe("Steps."), of: z.int(), bytes }),
+  report: z
+    .strictObject({
+      archived: z.int(),
+      purged: z.int(),
+      rotated: z.int().describe("That were asked to: each does it when its turn is over."),
+      packed: z.int(),
+      packedBytes: bytes.describe("Before they were packed."),
+      collected: z.int(),
+      freedBytes: bytes.describe("Of archives and blobs that were erased."),
+      skipped: z.int().describe("It changed meanwhile, and was left alone."),
+      failed: z.int().describe("The log says why."),
+      stopped: z.enum(["disk_full", "closed"]).nullable().describe("null: all of it was tried."),
+    })
+    .nullable()
+    .describe("null: it is under way."),
+});
+
+async function plan(
+  { upkeep, config }: System,
+  _caller: Caller,
+  { limit }: z.output<typeof planInput>,
+  signal: AbortSignal,
+): Promise<Done<z.input<typeof planOutput>>> {
+  const { steps, totals: planned, over: overBytes, ...used } = await unlessAborted(upkeep.plan(), signal);
+  const told = steps.slice(0, limit).map(stepOf);
+  const { mode } = config.upkeep;
+  return just({ mode, totals: planned, ...used, overBytes, steps: told, more: steps.length - told.length });
+}
+
+function stepOf(one: Step): z.input<typeof step> {
+  return {
+    do: one.do,
+    sessionKey: "key" in one ? one.key : null,
+    archive: "archive" in one ? one.archive : null,
+    why: "why" in one ? one.why : null,
+    bytes: one.bytes,
+    blobs: "blobs" in one ? one.blobs : null,
+  };
+}
+
+/** Whatever the mode says: somebody asked for it. It goes on when they leave, and whoever asks meanwhile gets the same. */
+async function run(
+  { upkeep, world }: System,
+  _caller: Caller,
+  { run: id, waitSeconds }: z.output<typeof runInput>,
+  signal: AbortSignal,
+): Promise<Done<z.input<typeof runOutput>>> {
+  const found = id === undefined ? upkeep.run() : upkeep.find(id);
+  if (found === null)
+    throw new Fault("not_found", `there is no run ${id} of upkeep`, {
+      todo: "start another: sessiond was restarted since, or another run came after it; whatever is left is found again",
+    });
+  await unlessAborted(unlessLate(world, waitSeconds * 1_000, found.ended), signal);
+  return just(runOf(found));
+}
+
+function runOf({ id, startedAtMs, progress, plan: made, report }: Run): z.input<typeof runOutput> {
+  return {
+    run: id,
+    startedAt: iso(startedAtMs),
+    isDone: report !== null,
+    planned: made?.totals ?? null,
+    progress,
+    report,
+  };
+}
+
+/** Their rows in the table. */
+export const upkeepCalls = {
+  upkeepPlan: call({
+    about:
+      "What a run of upkeep would do now, step by step, and what it would leave: nothing is done. The policy is `upkeep` of the " +
+      "configuration.",
+    who: "person",
+    tool: null,
+    scope: "read",
+    http: "GET /upkeep",
+    input: planInput,
+    output: planOutput,
+    idempotent: true,
+    run: plan,
+  }),
+  upkeep: call({
+    about:
+      "Does what upkeepPlan says, whatever upkeep.mode is, and tells what was done; or how far it is, when it takes longer.",
+    who: "person",
+    tool: null,
+    scope: "admin",
+    http: "POST /upkeep",
+    input: runInput,
+    output: runOutput,
+    idempotent: true,
+    run,
+  }),
+};

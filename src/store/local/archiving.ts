@@ -1,0 +1,123 @@
+// What a commit does with archives: a session's row becomes one, comes back, or is gone for good. Files are not touched
+// here: they stay under their names, packed or not, and what is to be erased is an intent (recover.ts).
+
+import type { DatabaseSync } from "node:sqlite";
+import type { Leases } from "../leases.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import type { Session } from "../../sessions/session.ts";
+import { checkAtRest, checkRestore, noSuchArchive, restoredRow } from "../archived.ts";
+import { checkUntouched, type Of } from "../rules.ts";
+import type { Archive, ArchiveWhy } from "../store.ts";
+import { Generations } from "./generations.ts";
+import { transcriptPath, type Paths } from "./paths.ts";
+import type { Rows } from "./rows.ts";
+import type { Numbered, Tables } from "./tables.ts";
+
+export class Archiving {
+  readonly #database: DatabaseSync;
+  readonly #tables: Tables;
+  readonly #rows: Rows;
+  readonly #leases: Leases;
+  readonly #paths: Paths;
+  readonly #generations: Generations;
+
+  constructor(parts: { database: DatabaseSync; tables: Tables; rows: Rows; leases: Leases; paths: Paths }) {
+    this.#database = parts.database;
+    this.#tables = parts.tables;
+    this.#rows = parts.rows;
+    this.#leases = parts.leases;
+    this.#paths = parts.paths;
+    this.#generations = new Generations(parts.database);
+  }
+
+  /** Returns how to undo what is not in the database. What was refused for good stays in the outbox, under its key. */
+  archive({ key, expect, why }: Of<"archive">, atMs: number): () => void {
+    const numbered = this.#rows.get(key);
+    checkUntouched(numbered.row, expect, {
+      mail: this.#tables.waiting(key).length > 0,
+      children: this.#tables.hasChild(key),
+    });
+    checkAtRest(numbered.row, {
+      timer: this.#has("SELECT 1 FROM timers WHERE key = ? LIMIT 1", key),
+      answer: this.#has("SELECT 1 FROM outbox WHERE key = ? AND refused IS NULL LIMIT 1", key),
+    });
+    this.putAway(numbered, why, atMs);
+    this.#rows.drop(key);
+    return this.#leases.forget(key);
+  }
+
+  /** Also for a row that was never anything else, when a state is made anew. */
+  putAway({ n, row }: Numbered, why: ArchiveWhy, atMs: number): void {
+    const { id, bytes } = row.transcript;
+    this.#generations.toArchive(n, id);
+    this.#generations.add({ n, row }, { archive: id }, { cut: bytes, skip: 0 });
+    const all = this.#generations.list({ archive: id }).reduce((sum, each) => sum + each.bytes, 0);
+    this.#database
+      .prepare(
+        "INSERT INTO archives (id, key, agent, why, archived_ms, bytes, n, session) VALUES (?,?,?,?,?,?,?,?)",
+      )
+      .run(id, row.key, row.agent, why, atMs, all, n, JSON.stringify(row));
+    this.#database.prepare("DELETE FROM sessions WHERE n = ?").run(n);
+  }
+
+  /** The session is what it was, under the number that it had: its letters are known by that. */
+  restore({ archive: id }: Of<"restore">, atMs: number): Session {
+    const found = this.#find(id);
+    const archive = found?.archive ?? null;
+    checkRestore(id, archive, archive !== null && this.#rows.find(archive.key) !== null);
+    const row = restoredRow(archive, atMs);
+    const n = this.#rows.insert(row, found?.n ?? null);
+    this.#generations.toSession(id, n);
+    this.#database.prepare("DELETE FROM archives WHERE id = ?").run(id);
+    return row;
+  }
+
+  /** Returns the transcripts that are to be erased. Fault not_found. */
+  purge({ archive: id }: Pick<Of<"purge">, "archive">, atMs: number): readonly string[] {
+    const found = this.#find(id);
+    if (found === null) throw noSuchArchive(id);
+    const { key } = found.archive;
+    const files = this.#generations.list({ archive: id });
+    this.#generations.forget({ archive: id });
+    this.#database.prepare("DELETE FROM archives WHERE id = ?").run(id);
+    for (const { agent, transcript } of files)
+      this.#tables.bury({ key, agent, transcript, archived: true }, atMs);
+    const lives =
+      this.#rows.find(key) !== null || this.#has("SELECT 1 FROM archives WHERE key = ? LIMIT 1", key);
+    if (!lives) this.#database.prepare("DELETE FROM outbox WHERE key = ?").run(key);
+    return files.map(({ agent, transcript }) => transcriptPath(this.#paths, agent, transcript));
+  }
+
+  /** All that were put away under a key. */
+  purgeAll(key: SessionKey, atMs: number): readonly string[] {
+    const ids = this.#database.prepare("SELECT id FROM archives WHERE key = ?").all(key);
+    return ids.flatMap(({ id }) => this.purge({ archive: String(id) }, atMs));
+  }
+
+  #find(id: string): { readonly n: number | null; readonly archive: Archive } | null {
+    const found = this.#database.prepare(`SELECT n, ${ARCHIVE} FROM archives WHERE id = ?`).get(id);
+    if (!found) return null;
+    return { n: found["n"] === null ? null : Number(found["n"]), archive: archiveFrom(found) };
+  }
+
+  #has(sql: string, value: string): boolean {
+    return this.#database.prepare(sql).get(value) !== undefined;
+  }
+}
+
+/** What archiveFrom needs; begin a SELECT with it. */
+export const ARCHIVE = "id, key, agent, why, archived_ms, bytes, packed_bytes, session";
+
+export function archiveFrom(found: Record<string, unknown>): Archive {
+  const packed = found["packed_bytes"];
+  return {
+    id: String(found["id"]),
+    key: String(found["key"]) as SessionKey,
+    agent: String(found["agent"]),
+    why: String(found["why"]) as ArchiveWhy,
+    archivedAtMs: Number(found["archived_ms"]),
+    session: JSON.parse(String(found["session"])) as Session,
+    bytes: Number(found["bytes"]),
+    packedBytes: packed === null ? null : Number(packed),
+  };
+}

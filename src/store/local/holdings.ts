@@ -1,0 +1,116 @@
+// What upkeep asks: archives, sessions from the least recently changed on, and how much there is.
+
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
+import { cursorTo, limitOf, placeFrom } from "../cursor.ts";
+import { CHILDREN_COUNTED_MAX, isWanted } from "../archived.ts";
+import type { Archive, ArchiveQuery, Holding, Page, PageOf } from "../store.ts";
+import { ARCHIVE, archiveFrom } from "./archiving.ts";
+import { ROW, unpackRow } from "./row.ts";
+
+/** Sessions added up in one answer: some thousandths of a second, and others are answered in between. */
+const SESSIONS_AT_ONCE = 2_000;
+
+/** In the order of how few archives they leave, as a rule. */
+const EXACT = ["id", "key", "agent"] as const;
+
+/** The most telling property picks the index; the others are checked on the rows it gives, and only so many are looked at. */
+export function listArchives(database: DatabaseSync, query: ArchiveQuery): Page<Archive> {
+  const limit = limitOf(query);
+  const place = placeFrom(query.cursor, [0, ""] as [number, string]);
+  const first = EXACT.find((name) => query[name] !== undefined);
+  const sure: string[] = [];
+  const values: SQLInputValue[] = [];
+  if (first !== undefined) {
+    sure.push(`${first} = ?`);
+    values.push(query[first] ?? null);
+  }
+  if (first === undefined && query.packed !== undefined)
+    sure.push(`packed_bytes IS ${query.packed ? "NOT NULL" : "NULL"}`);
+  if (place !== null) {
+    sure.push("(archived_ms, id) > (?, ?)");
+    values.push(...place);
+  }
+  const where = sure.length > 0 ? `WHERE ${sure.join(" AND ")}` : "";
+  const sql = `SELECT ${ARCHIVE} FROM archives ${where} ORDER BY archived_ms, id LIMIT ${PAGE_SCAN_ROWS_MAX}`;
+  const rows: Archive[] = [];
+  let looked = 0;
+  let last: Archive | null = null;
+  for (const found of database.prepare(sql).iterate(...values)) {
+    if (rows.length === limit) return { rows, next: placeAfter(last) };
+    looked += 1;
+    last = archiveFrom(found);
+    if (isWanted(last, query)) rows.push(last);
+  }
+  return { rows, next: looked === PAGE_SCAN_ROWS_MAX ? placeAfter(last) : null };
+}
+
+function placeAfter(last: Archive | null): string | null {
+  return last === null ? null : cursorTo([last.archivedAtMs, last.id]);
+}
+
+/** Two questions, as in list.ts: first those that share the second of the place, by number, then those after it. */
+export function listHoldings(database: DatabaseSync, page: PageOf): Page<Holding> {
+  const limit = limitOf(page);
+  const place = placeFrom(page.cursor, [0, 0] as [number, number]);
+  const halves: readonly (readonly [where: string, values: readonly number[]])[] =
+    place === null
+      ? [["", []]]
+      : [
+          ["WHERE fresh = ? AND n > ?", place],
+          ["WHERE fresh > ?", [place[0]]],
+        ];
+  const found: Record<string, unknown>[] = [];
+  for (const [where, values] of halves) {
+    const sql = `SELECT n, fresh, ${ROW}, ${BESIDE} FROM sessions AS s ${where} ORDER BY fresh, n LIMIT ?`;
+    if (found.length < limit) found.push(...database.prepare(sql).all(...values, limit - found.length));
+  }
+  const last = found.at(-1);
+  const next = found.length === limit && last ? cursorTo([Number(last["fresh"]), Number(last["n"])]) : null;
+  return { rows: found.map(holdingFrom), next };
+}
+
+const BESIDE = `
+  (SELECT coalesce(sum(bytes), 0) FROM generations WHERE session = s.n) AS older,
+  EXISTS (SELECT 1 FROM mail WHERE recipient = s.key AND taken_ms IS NULL)
+    OR EXISTS (SELECT 1 FROM outbox WHERE key = s.key AND refused IS NULL)
+    OR EXISTS (SELECT 1 FROM timers WHERE key = s.key) AS waits,
+  (SELECT count(*) FROM (SELECT 1 FROM sessions WHERE parent = s.key LIMIT ${CHILDREN_COUNTED_MAX})) AS children`;
+
+function holdingFrom(found: Record<string, unknown>): Holding {
+  const session = unpackRow(found);
+  return {
+    session,
+    bytes: session.transcript.bytes + Number(found["older"]),
+    waits: found["waits"] === 1,
+    children: Number(found["children"]),
+  };
+}
+
+/** A part of the sum over all sessions. */
+export interface Added {
+  readonly sessions: number;
+  readonly bytes: number; // of the files they are written to
+  /** To go on after; null: those were the last. */
+  readonly last: number | null;
+}
+
+export function addSessions(database: DatabaseSync, after: number): Added {
+  const sum = database
+    .prepare(
+      `SELECT count(*) AS sessions, coalesce(sum(json_extract(body, '$.tail.bytes')), 0) AS bytes, max(n) AS last
+       FROM (SELECT n, body FROM sessions WHERE n > ? ORDER BY n LIMIT ${SESSIONS_AT_ONCE})`,
+    )
+    .get(after);
+  const sessions = Number(sum?.["sessions"]);
+  const last = sessions === SESSIONS_AT_ONCE ? Number(sum?.["last"]) : null;
+  return { sessions, bytes: Number(sum?.["bytes"]), last };
+}
+
+/** Of older files of sessions, and of archives as they stand on the disk. */
+export function addFiles(database: DatabaseSync): { readonly older: number; readonly archives: number } {
+  const older = "SELECT coalesce(sum(bytes), 0) AS n FROM generations WHERE session IS NOT NULL";
+  const archives = "SELECT coalesce(sum(coalesce(packed_bytes, bytes)), 0) AS n FROM archives";
+  const [one, two] = [older, archives].map((sql) => Number(database.prepare(sql).get()?.["n"]));
+  return { older: one ?? 0, archives: two ?? 0 };
+}

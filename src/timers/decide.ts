@@ -1,0 +1,243 @@
+// Decide
+//
+// What becomes of a job when its alarm rings, and when a run of it has ended. Pure: a record and the time go in, the next record
+// comes out, and what is to be started or told because of it.
+//
+//   Owns:      which times run, which are skipped, and which another run stands for; when a job is disabled.
+//   Does not:  commit, post, or look whether a session is there (firing.ts, ended.ts).
+//
+// Invariants
+//   D1. Every time that a job was due while it was enabled is counted once: in `ran`, `skipped` or `coalesced`.
+//   D2. At most one run of a job goes on. What is due meanwhile waits for its end, or is skipped.
+//   D3. The end of a run that does not go on changes nothing: it may be told again after a crash.
+//   D4. What it costs does not grow with how many times were missed (W2 of schedule.ts).
+
+import { cronRunKey, parseAgent, type SessionKey } from "../routing/key.ts";
+import type { Job, Run, RunOutcome } from "./job.ts";
+import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, RUN_NOTE_CHARS_MAX } from "./limits.ts";
+import { countUpTo, lostAtMs, newestBy, newestFew, nextAfter, staggerOf } from "./schedule.ts";
+
+/** What is to happen in one commit. */
+export interface Decision {
+  /** Its version is one more; the same record as before: nothing has changed. */
+  readonly job: Job;
+  readonly run: Run | null; //       to be started; null: none
+  readonly over: readonly Over[]; // have ended by this
+  readonly notice: string | null; // for people, once: it was disabled; null: it was not
+}
+
+/** How a run ended, as its turn says. */
+export interface RunEnd {
+  readonly outcome: RunOutcome;
+  readonly reason: string | null; // null: done
+  readonly text: string; //          what it said at last; empty: nothing
+}
+
+export interface Over {
+  readonly run: Run;
+  readonly end: RunEnd;
+}
+
+/** A job, and what was found out on the way to it. */
+type Decided = Omit<Decision, "run">;
+
+/** When the alarm of a job rings. `runId` is the name of the run that may come of it. */
+export function fired(
+  before: Job,
+  { nowMs, runId }: { readonly nowMs: number; readonly runId: string },
+): Decision {
+  const lost = lostAtMs(before);
+  const given = lost !== null && lost <= nowMs ? over(before, LOST, nowMs) : unchanged(before);
+  const due = dueBy(given.job, nowMs);
+  if (due === null) return next(before, { ...given, run: null });
+  return next(before, { ...given, ...started(given.job, due, { nowMs, runId }) });
+}
+
+/** When the end of a run is told (D3). */
+export function ended(before: Job, runId: string, end: RunEnd, nowMs: number): Decision {
+  const decided = before.current?.id === runId ? over(before, end, nowMs) : unchanged(before);
+  return next(before, { ...decided, run: null });
+}
+
+/** The run that was decided on could not even be started. */
+export function notStarted(before: Job, decided: Decision, why: string, nowMs: number): Decision {
+  const failed = over(decided.job, { outcome: "failed", reason: why, text: "" }, nowMs);
+  const notice = failed.notice ?? decided.notice;
+  return next(before, { job: failed.job, over: [...decided.over, ...failed.over], notice, run: null });
+}
+
+/** What was due by now and did not run is counted, because the job is disabled or due at other times from now on (D1). */
+export function settled(job: Job, nowMs: number, note: string): Job {
+  const due = dueBy(job, nowMs);
+  return due === null ? job : skipping(job, due, { nowMs, note, id: `${job.id}@${nowMs}` });
+}
+
+/** Where a run happens. */
+export function runKey(
+  { id, agent, target }: Pick<Job, "id" | "agent" | "target">,
+  runId: string,
+): SessionKey {
+  return target.kind === "session"
+    ? target.key
+    : cronRunKey({ agent: parseAgent(agent), job: id, run: runId });
+}
+
+const LOST: RunEnd = { outcome: "lost", reason: "nothing was heard of its end", text: "" };
+
+function unchanged(job: Job): Decided {
+  return { job, over: [], notice: null };
+}
+
+function next(before: Job, decision: Decision): Decision {
+  if (decision.job === before) return decision;
+  return { ...decision, job: { ...decision.job, version: before.version + 1 } };
+}
+
+// ── What is due ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The times that are due and not counted yet: from `oldestMs`, one of them, to `newestMs`. */
+interface Due {
+  readonly oldestMs: number;
+  readonly newestMs: number;
+  readonly count: number;
+}
+
+/** Null: none is. */
+function dueBy({ id, schedule, staggerMs, nextAtMs }: Job, nowMs: number): Due | null {
+  const byMs = nowMs - staggerOf(id, staggerMs);
+  if (nextAtMs === null || nextAtMs > byMs) return null;
+  return {
+    oldestMs: nextAtMs,
+    newestMs: newestBy(schedule, nextAtMs, byMs),
+    count: countUpTo(schedule, nextAtMs, byMs),
+  };
+}
+
+interface Moment {
+  readonly nowMs: number;
+  readonly runId: string;
+}
+
+function started(job: Job, due: Due, { nowMs, runId }: Moment): Pick<Decision, "job" | "run"> {
+  if (job.current !== null) {
+    if (job.missed !== "skip") return { job, run: null }; // It waits (D2).
+    return { job: skipping(job, due, { nowMs, note: "another run of it went on", id: runId }), run: null };
+  }
+  switch (job.missed) {
+    case "coalesce":
+      return running(job, { newestMs: due.newestMs, stands: due.count }, { nowMs, runId });
+    case "skip":
+      return newestOrNone(job, due, { nowMs, runId });
+    case "run":
+      return oneByOne(job, due, { nowMs, runId });
+  }
+}
+
+/** The newest, if it is not too late for it. */
+function newestOrNone(job: Job, due: Due, { nowMs, runId }: Moment): Pick<Decision, "job" | "run"> {
+  const lateMs = nowMs - staggerOf(job.id, job.staggerMs) - due.newestMs;
+  const note = "it was missed";
+  if (lateMs > job.graceMs) return { job: skipping(job, due, { nowMs, note, id: runId }), run: null };
+  const earlier = earlierThan(job, due, due.newestMs, due.count - 1);
+  const left = due.count === 1 ? job : skipping(job, earlier, { nowMs, note, id: `${runId}-` });
+  return running(left, { newestMs: due.newestMs, stands: 1 }, { nowMs, runId });
+}
+
+/** The oldest; the next one follows when it has ended. Of very many only the newest are made up for. */
+function oneByOne(job: Job, due: Due, { nowMs, runId }: Moment): Pick<Decision, "job" | "run"> {
+  const byMs = nowMs - staggerOf(job.id, job.staggerMs);
+  const isMany = due.count > JOB_MADE_UP_MAX;
+  const firstMs = isMany ? newestFew(job.schedule, due.oldestMs, byMs, JOB_MADE_UP_MAX) : due.oldestMs;
+  const note = `more than ${JOB_MADE_UP_MAX} were missed; these are not made up for`;
+  const earlier = earlierThan(job, due, firstMs, due.count - JOB_MADE_UP_MAX);
+  const left = isMany ? skipping(job, earlier, { nowMs, note, id: `${runId}-` }) : job;
+  return running(left, { newestMs: firstMs, stands: 1 }, { nowMs, runId });
+}
+
+/** Of what is due, those before a time. */
+function earlierThan({ schedule }: Job, due: Due, beforeMs: number, count: number): Due {
+  return count < 1 ? due : { ...due, newestMs: newestBy(schedule, due.oldestMs, beforeMs - 1), count };
+}
+
+/** A run that stands for the newest time, and for so many. */
+function running(
+  job: Job,
+  { newestMs, stands }: { readonly newestMs: number; readonly stands: number },
+  { nowMs, runId }: Moment,
+): { readonly job: Job; readonly run: Run } {
+  const run: Run = {
+    id: runId,
+    dueAtMs: newestMs,
+    startedAtMs: nowMs,
+    isAsked: false,
+    stands,
+    key: runKey(job, runId),
+    outcome: null,
+    endedAtMs: null,
+    note: null,
+  };
+  const { ran, skipped, coalesced } = job.counts;
+  const counts = { ran: ran + 1, skipped, coalesced: coalesced + stands - 1 };
+  return { job: { ...after(job, newestMs), current: run, counts }, run };
+}
+
+/** What is skipped again for the same reason is told in one line: a run that takes all day would fill the list otherwise. */
+function skipping(
+  job: Job,
+  { newestMs, count }: Due,
+  { nowMs, note, id }: { readonly nowMs: number; readonly note: string; readonly id: string },
+): Job {
+  const [last, ...others] = job.runs;
+  const isSame = last?.outcome === "skipped" && last.note === note;
+  const skipped: Run = {
+    id: isSame ? last.id : id,
+    dueAtMs: newestMs,
+    startedAtMs: isSame ? last.startedAtMs : nowMs,
+    isAsked: false,
+    stands: count + (isSame ? last.stands : 0),
+    key: null,
+    outcome: "skipped",
+    endedAtMs: nowMs,
+    note,
+  };
+  const counts = { ...job.counts, skipped: job.counts.skipped + count };
+  return { ...after(job, newestMs), runs: kept([skipped, ...(isSame ? others : job.runs)]), counts };
+}
+
+/** What is due next, now that all up to a time are counted. One that is never due again is over. */
+function after(job: Job, countedMs: number): Job {
+  const nextAtMs = nextAfter(job.schedule, countedMs);
+  return { ...job, nextAtMs, isEnabled: job.isEnabled && nextAtMs !== null };
+}
+
+// ── What has ended ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** What is no failure of the job: it was done, or a person stopped it, or it did not run. */
+const NO_FAILURE: ReadonlySet<RunOutcome> = new Set(["done", "killed", "skipped"]);
+
+function over(job: Job, end: RunEnd, nowMs: number): Decided {
+  const { outcome, reason, text } = end;
+  if (job.current === null) return unchanged(job);
+  const note = brief(outcome === "done" ? text : (reason ?? outcome));
+  const run: Run = { ...job.current, outcome, endedAtMs: nowMs, note: note === "" ? null : note };
+  const failures = outcome === "done" ? 0 : job.failures + (NO_FAILURE.has(outcome) ? 0 : 1);
+  const closed: Job = { ...job, current: null, failures, runs: kept([run, ...job.runs]) };
+  if (!closed.isEnabled || job.failuresMax === 0 || failures < job.failuresMax)
+    return { job: closed, over: [{ run, end }], notice: null };
+  const last = `${outcome}${note === "" || note === outcome ? "" : `: ${note}`}`;
+  const why = `${failures} ${failures === 1 ? "run" : "runs in a row"} failed, the last one ${last}`;
+  const left = settled(closed, nowMs, "it was disabled");
+  return { job: { ...left, isEnabled: false, nextAtMs: null, why }, over: [{ run, end }], notice: why };
+}
+
+function kept(runs: readonly Run[]): readonly Run[] {
+  return runs.slice(0, JOB_RUNS_KEPT);
+}
+
+/** One line of it. */
+function brief(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length <= RUN_NOTE_CHARS_MAX
+    ? line
+    : `${line.slice(0, RUN_NOTE_CHARS_MAX - 1).toWellFormed()}…`;
+}

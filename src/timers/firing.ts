@@ -1,0 +1,177 @@
+// Firing
+//
+// What the alarm of a job comes to: the record as it is then, the letter that begins a run, and the session that it needs. All of
+// it is one commit, with the alarm's being over.
+//
+//   Owns:      how a run is begun, and by when it must have ended.
+//   Does not:  decide whether one is (decide.ts), or run it: it is a turn like any other (turns/).
+//
+// Invariants
+//   F1. A run and its letter are there, or neither is; and the record expects the version that was read. So no time runs twice,
+//       whoever crashes and however many gateways have a clock.
+//   F2. A run that cannot be begun has failed, and its record says why. It is not tried again by the clock.
+//   F3. Nothing of an earlier run is in the session of a fresh one.
+
+import { Fault } from "../base/fault.ts";
+import type { World } from "../base/world.ts";
+import { deadlineId, isTimer, timerRoute } from "../mail/task.ts";
+import type { Letter } from "../mail/letter.ts";
+import type { SessionKey } from "../routing/key.ts";
+import type { Change, Store } from "../store/store.ts";
+import { ended, fired, notStarted, type Decision } from "./decide.ts";
+import { delivering, noticing, type DeliveryParts } from "./delivering.ts";
+import { endTold } from "./told.ts";
+import type { Job, Run } from "./job.ts";
+import { alarmOf, runNow, type Done } from "./jobs.ts";
+import { lostAtMs } from "./schedule.ts";
+
+export interface JobParts extends DeliveryParts {
+  readonly store: Pick<Store, "session" | "jobs" | "outbox">;
+  readonly world: Pick<World, "nowMs" | "newId">;
+  /** A session as a message opens it. A Fault: no message opens one like that. */
+  readonly opening: (key: SessionKey) => Promise<Change>;
+  /** The folder of an agent; null: it is not configured. */
+  readonly workspaceOf: (agent: string) => string | null;
+}
+
+/** What the alarm of a job comes to, beside its being over. */
+export async function jobDue(parts: JobParts, id: string): Promise<readonly Change[]> {
+  const job = await jobCalled(parts.store, id);
+  if (job === null) return []; // It was removed, and its alarm just not yet.
+  const { decision, changes } = await decided(parts, job);
+  const alarm = alarmOf(decision.job);
+  return [
+    ...(decision.job === job
+      ? []
+      : [{ do: "setJob", job: decision.job, expectVersion: job.version } as const]),
+    ...(alarm === null ? [] : [{ do: "setTimer", timer: alarm, expectDueAtMs: null } as const]),
+    ...changes,
+  ];
+}
+
+async function decided(
+  parts: JobParts,
+  job: Job,
+): Promise<{ readonly decision: Decision; readonly changes: readonly Change[] }> {
+  const nowMs = parts.world.nowMs();
+  const lost = lostAtMs(job);
+  // Who was away long finds ends that nobody has been told of yet: such a run is not lost.
+  const told = lost !== null && lost <= nowMs ? await endTold(parts.store, job) : null;
+  if (told !== null && job.current !== null) {
+    const decision = ended(job, job.current.id, told, nowMs);
+    return { decision, changes: await following(parts, decision) };
+  }
+  const decision = fired(job, { nowMs, runId: parts.world.newId() });
+  if (decision.run === null) return { decision, changes: await following(parts, decision) };
+  const ready = await readied(parts, job, decision.run);
+  if (typeof ready !== "string")
+    return {
+      decision,
+      changes: [...ready, ...begun(job, decision.run), ...(await following(parts, decision))],
+    };
+  const failed = notStarted(job, decision, ready, nowMs); // F2
+  return { decision: failed, changes: await following(parts, failed) };
+}
+
+/** What is sent and told because of what has ended. */
+async function following(parts: JobParts, { job, over, notice }: Decision): Promise<readonly Change[]> {
+  const sent = await Promise.all(over.map((each) => delivering(parts, job, each, null)));
+  return [...sent.flat(), ...(notice === null ? [] : await noticing(parts, job, notice))];
+}
+
+/** A run at once, because somebody asks for it. Faults: busy, and whatever keeps it from being begun. */
+export async function runAsked(parts: JobParts, job: Job): Promise<Done & { readonly run: Run }> {
+  const [runId, nowMs] = [parts.world.newId(), parts.world.nowMs()];
+  const { run } = runNow(job, { runId, nowMs }, () => []);
+  const ready = await readied(parts, job, run);
+  if (typeof ready === "string") throw new Fault("ended", `job ${job.id} cannot run: ${ready}`);
+  return runNow(job, { runId, nowMs }, () => [...ready, ...begun(job, run)]);
+}
+
+/** Null: there is none. */
+export async function jobCalled(store: Pick<Store, "jobs">, id: string): Promise<Job | null> {
+  const { rows } = await store.jobs({ id, limit: 1 });
+  return rows[0] ?? null;
+}
+
+/** What has to be there before a run begins; or why it cannot. */
+async function readied(parts: JobParts, job: Job, { key }: Run): Promise<readonly Change[] | string> {
+  const cwd = parts.workspaceOf(job.agent);
+  if (cwd === null) return `there is no agent ${JSON.stringify(job.agent)} any more`;
+  if (key === null) return "it has no session";
+  if (job.target.kind === "fresh") return [fresh(job, { key, transcript: parts.world.newId(), cwd })];
+  const session = await parts.store.session(key);
+  if (session?.state.kind === "ended") return `its session ${key} has ended`;
+  if (session !== null) return [];
+  try {
+    return [await parts.opening(key)];
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return `its session is gone: ${error.message}`;
+  }
+}
+
+/** F3. */
+function fresh(
+  { model, thinking, limits, timeoutMs }: Job,
+  { key, transcript, cwd }: { readonly key: SessionKey; readonly transcript: string; readonly cwd: string },
+): Change {
+  const own = limits ?? { stepsPerTurn: null, turnSeconds: null, tokens: null, cost: null };
+  const turnSeconds = own.turnSeconds ?? Math.ceil(timeoutMs / 1_000); // It may be more than its agent usually has.
+  return {
+    do: "open",
+    key,
+    transcript,
+    cwd,
+    parent: null,
+    settings: { model, thinking, limits: { ...own, turnSeconds } },
+    copy: null,
+    ifExists: "refuse",
+  };
+}
+
+/** The letter, and the time by which its turn ends: also one that waits in line, or is gone on with after a crash. */
+function begun(job: Job, run: Run): readonly Change[] {
+  if (run.key === null) return [];
+  const id = runLetterId(job.id, run.id);
+  const letter: Letter = {
+    id,
+    from: { kind: "internal_system", cause: "cron" },
+    class: "scheduled",
+    mode: "followup",
+    content: [{ type: "text", text: `${headOf(job, run)}\n\n${job.message}`.toWellFormed() }],
+    replyTo: timerRoute(`job:${job.id}`, run.id),
+    origin: null,
+  };
+  const body = { deadline: id, seconds: Math.ceil(job.timeoutMs / 1_000) };
+  return [
+    { do: "post", to: [run.key], letter },
+    {
+      do: "setTimer",
+      timer: { id: deadlineId(id), key: run.key, dueAtMs: deadlineMs(job, run), body },
+      expectDueAtMs: null,
+    },
+  ];
+}
+
+/** When the time of a run is up. */
+export function deadlineMs({ timeoutMs }: Pick<Job, "timeoutMs">, { startedAtMs }: Run): number {
+  return startedAtMs + timeoutMs;
+}
+
+export function runLetterId(job: string, run: string): string {
+  return `cause:job:${job}:${run}`;
+}
+
+/** For whoever counts: a letter that begins a run. Answers and notices of jobs have longer names. */
+export function isRunLetter({ id, replyTo }: Pick<Letter, "id" | "replyTo">): boolean {
+  return id.startsWith("cause:job:") && replyTo !== null && isTimer(replyTo);
+}
+
+/** So that the model knows why it is asked, and for when. */
+function headOf({ id, name }: Job, { dueAtMs, isAsked, stands }: Run): string {
+  const who = name === "" ? id : `${JSON.stringify(name)} (${id})`;
+  const due = new Date(dueAtMs).toISOString();
+  if (isAsked) return `Job ${who}, run by request at ${due}:`;
+  return `Job ${who}, due at ${due}${stands > 1 ? `, standing for ${stands} times that were due` : ""}:`;
+}

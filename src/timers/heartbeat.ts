@@ -1,0 +1,158 @@
+// Heartbeat
+//
+// An agent looks by itself, now and then, after what a file in its workspace says. A beat is a letter to its heartbeat
+// session, in the background; what comes of it is in alert.ts.
+//
+//   Owns:      when an agent beats, and whether anybody is asked.
+//   Does not:  run the turn (turns/), read the file (task.ts), or decide what an answer means (alert.ts).
+//
+// Invariants
+//   B1. An agent that beats has one timer, and firing it sets the next: beats that were missed are not made up for.
+//   B2. That a beat is over for the clock and that its letter is posted are one commit. So a beat is begun once, whatever
+//       crashes.
+//   B3. An agent without a task costs a look at its folder: no session, no letter, no model.
+//   B4. No two beats of an agent run at the same time: while one goes on, others are skipped.
+
+import { Fault } from "../base/fault.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import type { Agent, Config } from "../config/config.ts";
+import { beatId } from "../mail/beat.ts";
+import type { Letter } from "../mail/letter.ts";
+import { heartbeatKey, type AgentId } from "../routing/key.ts";
+import { livingBelow } from "../sessions/below.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Change, Store } from "../store/store.ts";
+import { OK } from "./alert.ts";
+import { isWithin, nextBeat, spoken } from "./hours.ts";
+import { pulseIn, pulseOf, setPulse, timerId, timerOf, type Came } from "./pulse.ts";
+import { TASK_FILE, type ReadTask } from "./task.ts";
+import type { Timer } from "./timer.ts";
+
+export interface HeartbeatParts {
+  readonly store: Pick<Store, "session" | "sessions" | "timers" | "waiting">;
+  readonly world: Pick<World, "nowMs" | "newId">;
+  readonly log: Log;
+  readonly config: Pick<Config, "agents" | "timezone" | "session">;
+  readonly channels: ReadonlySet<string>; //      doors that an alert can go through
+  readonly task: ReadTask;
+  /** Of agents whose task cannot be read: why, so that it is logged once and not with every beat. */
+  readonly troubles: Map<string, string>;
+}
+
+/** What is to be committed at the start, so that every agent has the timer that its configuration asks for. */
+export async function fitHeartbeats(parts: HeartbeatParts): Promise<readonly Change[]> {
+  const nowMs = parts.world.nowMs();
+  const fitted = [...parts.config.agents.values()].map(async (agent): Promise<readonly Change[]> => {
+    const { id, heartbeat } = agent;
+    const timer = await timerOf(parts.store, id);
+    if (heartbeat.everyMinutes === 0)
+      return timer === null ? [] : [{ do: "clearTimer", id: timer.id, expectDueAtMs: timer.dueAtMs }];
+    const dueAtMs = nextBeat(id, heartbeat, nowMs);
+    // One that was due while nobody was there beats now, once.
+    if (timer !== null && (timer.dueAtMs <= nowMs || timer.dueAtMs === dueAtMs)) return [];
+    const pulse = (timer && pulseIn(timer)) ?? pulseOf(id);
+    return [setPulse(agent, pulse, { dueAtMs, before: timer })];
+  });
+  return (await Promise.all(fitted)).flat();
+}
+
+/** What the timer of an agent comes to, beside its being over (B1, B2). */
+export async function heartbeatDue(parts: HeartbeatParts, timer: Timer): Promise<readonly Change[]> {
+  const pulse = pulseIn(timer);
+  const agent = pulse && parts.config.agents.get(pulse.agent as AgentId);
+  if (!pulse || !agent || agent.heartbeat.everyMinutes === 0) return []; // It is not configured any more.
+  const nowMs = parts.world.nowMs();
+  const beat = `${timer.dueAtMs}`;
+  const { changes, came } = await comesTo(parts, agent, { beat, nowMs });
+  const next = { dueAtMs: nextBeat(agent.id, agent.heartbeat, nowMs), before: null };
+  return [...changes, setPulse(agent, { ...pulse, last: { beat, atMs: nowMs, came } }, next)];
+}
+
+async function comesTo(
+  parts: HeartbeatParts,
+  agent: Agent,
+  { beat, nowMs }: { readonly beat: string; readonly nowMs: number },
+): Promise<{ readonly changes: readonly Change[]; readonly came: Came }> {
+  const { hours } = agent.heartbeat;
+  const nothing = (came: Came) => ({ changes: [], came });
+  if (hours !== null && !isWithin(hours, nowMs)) return nothing("skipped"); // The machine slept, or hours were changed.
+  const task = await taskOrSay(parts, agent);
+  if (task === null) return nothing("nothing");
+  const changes = await beatNow(parts, agent, { beat, task });
+  return changes === null ? nothing("skipped") : { changes, came: "began" };
+}
+
+/** B3. One that cannot be read is said in the log, once until it is another reason. */
+async function taskOrSay({ task, troubles, log }: HeartbeatParts, agent: Agent): Promise<string | null> {
+  try {
+    const found = await task(agent);
+    troubles.delete(agent.id);
+    return found;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    if (troubles.get(agent.id) !== error.message)
+      log.warn({ agent: agent.id, err: error }, `the agent has no heartbeat: ${TASK_FILE} cannot be read`);
+    troubles.set(agent.id, error.message);
+    return null;
+  }
+}
+
+/** The letter, and the session that it needs. Null: a beat goes on, or the session is paused (B4). */
+export async function beatNow(
+  parts: HeartbeatParts,
+  agent: Agent,
+  { beat, task }: { readonly beat: string; readonly task: string },
+): Promise<readonly Change[] | null> {
+  const { store, world } = parts;
+  const key = heartbeatKey(agent.id);
+  const mail = await store.waiting(key, 1); // First: a letter that is taken meanwhile shows in the row.
+  const row = await store.session(key);
+  if (row !== null && (mail > 0 || !(await isFree(store, row)))) return null;
+  const letter = beatLetter(parts, agent, { beat, task });
+  return [...readied(agent, row, world.newId()), { do: "post", to: [key], letter }];
+}
+
+/** What children of an earlier beat still do belongs to that beat. */
+async function isFree(store: Pick<Store, "sessions">, { key, state, signal }: Session): Promise<boolean> {
+  if (state.kind === "ended") return true;
+  if (state.kind !== "idle" || signal !== "none") return false;
+  return (await livingBelow(store, key)).every((child) => child.state.kind === "idle");
+}
+
+/** The session is opened by the first beat. Its model is the one that the configuration says, whatever anybody set. */
+function readied({ id, workspace, heartbeat }: Agent, row: Session | null, transcript: string): Change[] {
+  const key = heartbeatKey(id);
+  const settings = { model: heartbeat.model };
+  if (row === null)
+    return [
+      { do: "open", key, transcript, cwd: workspace, parent: null, settings, copy: null, ifExists: "keep" },
+    ];
+  return [
+    ...(row.state.kind === "ended" ? [{ do: "revive", key } as const] : []), // It was killed; that was another beat.
+    ...(row.settings.model === heartbeat.model ? [] : [{ do: "set", key, version: null, settings } as const]),
+  ];
+}
+
+function beatLetter(
+  { config, world }: HeartbeatParts,
+  agent: Agent,
+  { beat, task }: { readonly beat: string; readonly task: string },
+): Letter {
+  const zone = agent.heartbeat.hours?.zone ?? config.timezone;
+  const now = `It is ${spoken(zone, world.nowMs())} (${zone}).`;
+  return {
+    id: beatId(agent.id, beat),
+    from: { kind: "internal_system", cause: "heartbeat" },
+    class: "background",
+    mode: "followup",
+    content: [{ type: "text", text: `${now} ${ABOUT}\n\n# ${TASK_FILE}\n\n${task}` }],
+    replyTo: { channel: "timer", to: timerId(agent.id), thread: beat },
+    origin: null,
+  };
+}
+
+const ABOUT =
+  `This is your heartbeat: nobody has written, and nobody waits. Look after what ${TASK_FILE} says below, and nothing else. ` +
+  `If nothing of it needs attention now, answer with exactly ${OK}. Else answer with what a person should know, short and ` +
+  "complete: it is passed on as you write it. You are not shown earlier heartbeats; the same alert is told once a day.";

@@ -1,0 +1,60 @@
+// What a turn that a timer began says of its end: one text of JSON, on its way through the outbox of the session it ran in.
+
+import type { Outgoing } from "../mail/letter.ts";
+import { isTimer } from "../mail/task.ts";
+import type { Page, Store } from "../store/store.ts";
+import type { TurnOutcome } from "../turns/where.ts";
+import type { RunEnd } from "./decide.ts";
+import type { Job, RunOutcome } from "./job.ts";
+
+export interface TurnEnd {
+  readonly outcome: TurnOutcome;
+  readonly reason: string | null;
+  readonly text: string;
+}
+
+/** How a run ended whose turn ended so. What a person stopped, or what interrupted it, is no failure of the job. */
+const ENDS: Readonly<Record<TurnOutcome, RunOutcome>> = {
+  done: "done",
+  failed: "failed",
+  overflow: "failed",
+  aborted: "killed",
+  killed: "killed",
+  timeout: "timeout",
+  limit: "limit",
+  interrupted: "interrupted",
+};
+
+/** Null: it says nothing that we wrote. */
+export function turnEndIn({ content }: Pick<Outgoing, "content">): TurnEnd | null {
+  const [block] = content;
+  if (block?.type !== "text") return null;
+  try {
+    const { outcome, reason, text } = JSON.parse(block.text) as Partial<TurnEnd>;
+    if (outcome === undefined || !Object.hasOwn(ENDS, outcome) || typeof text !== "string") return null;
+    return { outcome, reason: typeof reason === "string" ? reason : null, text };
+  } catch {
+    return null; // It is no JSON.
+  }
+}
+
+export function runEndOf({ outcome, reason, text }: TurnEnd): RunEnd {
+  return { outcome: ENDS[outcome], reason, text };
+}
+
+/** The end of the run that goes on, if it waits in the outbox, or was given up there; null: nobody has said how it ended. */
+export async function endTold(store: Pick<Store, "outbox">, { id, current }: Job): Promise<RunEnd | null> {
+  if (current === null || current.key === null) return null;
+  for (const refused of [false, true])
+    for (let cursor: string | null = null; ;) {
+      const page: Page<Outgoing> = await store.outbox({ refused, key: current.key, cursor });
+      const told = page.rows.find(
+        ({ route }) => isTimer(route) && route.to === `job:${id}` && route.thread === current.id,
+      );
+      const end = told && turnEndIn(told);
+      if (end) return runEndOf(end);
+      if (page.next === null) break;
+      cursor = page.next;
+    }
+  return null;
+}

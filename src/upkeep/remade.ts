@@ -1,0 +1,147 @@
+// The rows of a state that is made anew, from the histories that the files tell of.
+
+import { DatabaseSync } from "node:sqlite";
+import { MAIL_ID_KEPT_MS } from "../limits.ts";
+import { describeKey, isOneShot } from "../routing/key.ts";
+import type { RunState, Session } from "../sessions/session.ts";
+import { Generations } from "../store/local/generations.ts";
+import { climb, LADDER, tune } from "../store/local/schema.ts";
+import { Tables } from "../store/local/tables.ts";
+import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
+import { addTokens, type TokenUsage } from "../transcript/fold.ts";
+import type { History, Lived } from "./histories.ts";
+
+export function writeRows(path: string, found: readonly Lived[], lost: string[], nowMs: number): void {
+  const database = new DatabaseSync(path);
+  try {
+    tune(database, "write");
+    climb(database, LADDER, path);
+    const written = { tables: new Tables(database), generations: new Generations(database), database, nowMs };
+    // Whoever was spawned or forked names the file that its parent had then.
+    const byId = new Map(
+      found.flatMap(({ now, before }) =>
+        [now, ...before].flatMap(({ files }) => files.map((file) => [file.id, now] as const)),
+      ),
+    );
+    database.exec("BEGIN IMMEDIATE");
+    const lines = new Map(found.map((one) => [one, lineageOf(one.now, byId, lost)]));
+    const trees = treesOf(lines.values());
+    for (const [one, line] of lines) writeLived(written, one, { line, tree: trees.get(one.now) ?? null });
+    // Followers of the old feed must start over; search reads everything again.
+    database.exec("COMMIT");
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } finally {
+    database.close();
+  }
+}
+
+interface Written {
+  readonly database: DatabaseSync;
+  readonly tables: Tables;
+  readonly generations: Generations;
+  readonly nowMs: number;
+}
+
+function writeLived(
+  { database, tables, generations, nowMs }: Written,
+  { now, before }: Lived,
+  { line, tree }: { readonly line: readonly History[]; readonly tree: TokenUsage | null },
+): void {
+  const n = tables.insert(rowFrom(now, line, tree));
+  for (const { agent, id, bytes, cut, skip } of now.older)
+    generations.insert({ transcript: id, agent, bytes, cut, skip }, { session: n });
+  for (const history of before) {
+    const { id, key, agent, bytes } = history;
+    for (const { id: transcript, bytes: length, cut, skip } of history.older)
+      generations.insert({ transcript, agent, bytes: length, cut, skip }, { archive: id });
+    generations.insert({ transcript: id, agent, bytes, cut: bytes, skip: 0 }, { archive: id });
+    const all = history.files.reduce((sum, file) => sum + file.bytes, 0);
+    database
+      .prepare(
+        "INSERT INTO archives (id, key, agent, why, archived_ms, bytes, session) VALUES (?,?,?,'reset',?,?,?)",
+      )
+      .run(
+        id,
+        key,
+        agent,
+        Date.parse(history.endedAt ?? "") || 0,
+        all,
+        JSON.stringify(rowFrom(history, line, null)),
+      );
+  }
+  for (const history of [now, ...before]) {
+    for (const file of history.files) for (const sha256 of file.blobs) tables.nameBlob(sha256, file.id);
+    // So that a late repeat of a letter is known, also after this.
+    for (const [id, takenMs] of history.letters)
+      if (takenMs >= nowMs - MAIL_ID_KEPT_MS || !id.startsWith("ext:"))
+        tables.rememberTaken(id, { n, key: now.key }, takenMs);
+  }
+}
+
+/** From itself up to its root. */
+function lineageOf(one: History, byId: ReadonlyMap<string, History>, lost: string[]): readonly History[] {
+  const line = [one];
+  for (let at = one; at.header?.child === true;) {
+    const parent = byId.get(at.header.parentSession?.replace(/\.jsonl$/, "") ?? "");
+    if (!parent || line.includes(parent)) {
+      lost.push(`${at.key}: who its parent was`);
+      break;
+    }
+    line.push(parent);
+    at = parent;
+  }
+  return line;
+}
+
+/** What sessions with descendants have used together with them. */
+function treesOf(lines: Iterable<readonly History[]>): Map<History, TokenUsage> {
+  const trees = new Map<History, TokenUsage>();
+  for (const [one, ...ancestors] of lines) {
+    if (!one || Object.values(one.tokens).every((amount) => amount === 0)) continue;
+    for (const ancestor of ancestors)
+      trees.set(ancestor, addTokens(trees.get(ancestor) ?? ancestor.tokens, one.tokens));
+  }
+  return trees;
+}
+
+function rowFrom(one: History, lineage: readonly History[], tree: TokenUsage | null): Session {
+  const { kind, agent } = describeKey(one.key);
+  const bornAtMs = one.bornAtMs ?? (Date.parse(one.header?.timestamp ?? "") || 0);
+  const updatedAtMs = Date.parse(one.lastTimestamp ?? "") || bornAtMs;
+  return {
+    key: one.key,
+    agent,
+    kind,
+    parent: lineage[1]?.key ?? null,
+    root: lineage.at(-1)?.key ?? one.key,
+    depth: lineage.length - 1,
+    bornAtMs,
+    state: stateFrom(one, updatedAtMs),
+    route: null,
+    origin: null,
+    transcript: {
+      id: one.id,
+      lastSeq: one.lastSeq,
+      leafId: one.leafId,
+      bytes: one.bytes,
+      contextSeq: one.contextSeq,
+      firstSeq: one.firstSeq,
+      jumpSeq: one.jumpSeq,
+      copied: one.header?.copied ?? 0,
+    },
+    signal: "none",
+    settings: { ...DEFAULT_SETTINGS, ...one.settings },
+    settingsVersion: 1,
+    usage: { ...NO_USAGE, ...one.usage, ...one.tokens },
+    tree: tree && { ...NO_USAGE, ...tree },
+    title: one.title,
+    updatedAtMs,
+    interactedAtMs: one.interactedAtMs,
+  };
+}
+
+function stateFrom(one: History, atMs: number): RunState {
+  return isOneShot(one.key) && one.outcome !== null
+    ? { kind: "ended", atMs, outcome: one.outcome, reason: null }
+    : { kind: "idle" };
+}
