@@ -48,6 +48,13 @@ export class Daemon {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
   }
 
+  /** CPU time of it and its threads so far, in milliseconds; the kernel counts hundredths of a second. */
+  get cpuMs(): number {
+    const stat = readFileSync(`/proc/${this.#process.pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
   async metric(name: string): Promise<number> {
     const connection = await Connection.open(this.port, this.token);
     const text = await connection.request("GET", "/metrics", "");

@@ -59,7 +59,7 @@ export async function eventLoop(run: Run): Promise<Figure[]> {
 }
 
 /** Each delay that the monitor saw while the work ran, in milliseconds. */
-async function sampled(work: () => Promise<unknown>): Promise<number[]> {
+export async function sampled(work: () => Promise<unknown>): Promise<number[]> {
   const histogram = monitorEventLoopDelay({ resolution: 1 });
   histogram.enable();
   await work();

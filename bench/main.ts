@@ -25,6 +25,8 @@ import { sharing } from "./sharing.ts";
 import { start } from "./start.ts";
 import { captionOf, summaryOf, tableOf } from "./table.ts";
 import { turns } from "./turns.ts";
+import { idle } from "./idle.ts";
+import { upkeep } from "./upkeep.ts";
 
 /** In this order: history goes on with the session that resume has looked at, and start with the homes of lists. */
 const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
@@ -43,6 +45,8 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   kill,
   gateway,
   context,
+  upkeep,
+  idle,
 };
 
 const { values } = parseArgs({

@@ -34,6 +34,9 @@ export interface Plan {
   readonly deaths: readonly Death[];
 }
 
+/** A life that begins so late does not die: what was due is seen to before the months are over. */
+export const LAST_MS = 6 * HOUR_MS;
+
 /** Both changes of clocks are in each of them, in the north or in the south. */
 export const AUTUMN: Months = { fromMs: Date.UTC(2026, 8, 1), toMs: Date.UTC(2026, 11, 1) };
 export const SPRING: Months = { fromMs: Date.UTC(2027, 1, 15), toMs: Date.UTC(2027, 4, 15) };
@@ -59,10 +62,10 @@ const SUNDAYS: Pattern = {
   minutes: [0, 10, 20, 30, 40, 50],
   weekdays: [0],
 };
-const OFTEN: Pattern = {
-  expression: "*/30 * * * *",
+const HOURLY: Pattern = {
+  expression: "@hourly",
   hours: Array.from({ length: 24 }, (_, hour) => hour),
-  minutes: [0, 30],
+  minutes: [0],
   weekdays: null,
 };
 
@@ -75,9 +78,9 @@ export function planOf(seed: number, months: Months, agents = 50): Plan {
 }
 
 function deathOf(dice: SimulatedWorld): Death {
-  const long = pick(dice, [MINUTE_MS, HOUR_MS, HOUR_MS, 12 * HOUR_MS, 3 * DAY_MS]);
+  const long = pick(dice, [MINUTE_MS, MINUTE_MS, HOUR_MS, HOUR_MS, 12 * HOUR_MS, 3 * DAY_MS]);
   return {
-    commit: 1 + Math.floor(dice.random() ** 2 * 8_000),
+    commit: 1 + Math.floor(dice.random() ** 2 * 4_000),
     when: dice.random() < 0.5 ? "before" : "after",
     gapMs: Math.ceil(dice.random() * long),
   };
@@ -93,8 +96,8 @@ function jobsOf(dice: SimulatedWorld, of: Of): PlannedJob[] {
   const { n, months } = of;
   const [zone, hour, minute] = ZONES[n % ZONES.length] ?? ["UTC", 0, 0];
   const daily = { expression: `${minute} ${hour} * * *`, hours: [hour], minutes: [minute], weekdays: null };
-  const everyMs = 7 * HOUR_MS + 13 * MINUTE_MS + n;
-  const atMs = months.fromMs + Math.floor(dice.random() * (months.toMs - months.fromMs));
+  const everyMs = 17 * HOUR_MS + 13 * MINUTE_MS + n;
+  const atMs = months.fromMs + 1 + Math.floor(dice.random() * (months.toMs - months.fromMs));
   const cron = (name: string, pattern: Pattern): Named => ({
     name,
     schedule: { kind: "cron", expression: pattern.expression, zone },
@@ -102,7 +105,6 @@ function jobsOf(dice: SimulatedWorld, of: Of): PlannedJob[] {
   });
   const some: Named[] = [
     cron("daily", daily),
-    cron("nights", NIGHTS),
     cron("mondays", MONDAYS),
     cron("sundays", SUNDAYS),
     {
@@ -111,7 +113,8 @@ function jobsOf(dice: SimulatedWorld, of: Of): PlannedJob[] {
       times: (almanac) => almanac.every(everyMs, months.fromMs + HOUR_MS),
     },
     { name: "at", schedule: { kind: "at", atMs }, times: () => [atMs] },
-    ...(n % 10 === 0 ? [cron("often", OFTEN)] : []),
+    ...(n % 5 === 0 ? [cron("nights", NIGHTS)] : []),
+    ...(n < POLICIES.length ? [cron("hourly", HOURLY)] : []),
     ...(n % 10 === 5 ? [{ ...cron("failing", NIGHTS), isFailing: true }] : []),
   ];
   return some.map((each, at) => jobOf(dice, of, each, POLICIES[(n + at) % POLICIES.length] ?? "run"));
@@ -131,7 +134,7 @@ function jobOf(dice: SimulatedWorld, { agent }: Of, named: Named, missed: Missed
     schedule,
     staggerMs: pick(dice, [0, 0, MINUTE_MS, 20 * MINUTE_MS]),
     target:
-      dice.random() < 0.3 ? { kind: "session", key: namedKey(parseAgent(agent), name) } : { kind: "fresh" },
+      dice.random() < 0.25 ? { kind: "fresh" } : { kind: "session", key: namedKey(parseAgent(agent), name) },
     message: "look after it",
     model: null,
     thinking: null,

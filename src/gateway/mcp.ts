@@ -45,7 +45,7 @@ const INSTRUCTIONS =
   "not wait, and wait does later. A session's key is its address, such as agent:main:main; sessions_list knows them all.";
 
 /** Something is gone after these, too. */
-const ERASING: ReadonlySet<CallName> = new Set(["kill", "writeMemory", "upkeep"]);
+const ERASING: ReadonlySet<CallName> = new Set(["kill", "writeMemory", "upkeep", "command"]);
 
 /** P1. In the order of the table. */
 const TOOLS: readonly McpTool[] = Object.entries(calls as unknown as Record<string, Call>).flatMap(

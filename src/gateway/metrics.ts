@@ -14,6 +14,7 @@
 import { Counter, Gauge, Histogram, collectDefaultMetrics, Registry } from "prom-client";
 import type { System } from "../calls/call.ts";
 import { OUTCOMES } from "../calls/words.ts";
+import type { Agent } from "../config/config.ts";
 import { detailsOf } from "../context/compaction.ts";
 import { PRUNED, type Pruned } from "../context/prune.ts";
 import type { Change, Receipt } from "../store/store.ts";
@@ -214,16 +215,9 @@ export class Metrics {
   }
 }
 
-function modelsOf({
-  model,
-  failover,
-  subagents,
-}: {
-  readonly model: string;
-  readonly failover: readonly string[];
-  readonly subagents: { readonly model: string | null };
-}): readonly string[] {
-  return [model, ...failover, ...(subagents.model === null ? [] : [subagents.model])];
+function modelsOf({ model, failover, subagents, heartbeat }: Agent): readonly string[] {
+  const others = [subagents.model, heartbeat.model].filter((each) => each !== null);
+  return [model, ...failover, ...others];
 }
 
 function countersIn(registry: Registry) {

@@ -3,6 +3,9 @@
 
 import type { Letter } from "./letter.ts";
 
+/** An answer that is just this says that nothing needs attention. Nobody is sent it, whoever says it. */
+export const HEARTBEAT_OK = "HEARTBEAT_OK";
+
 const BEAT = "cause:heartbeat:";
 
 /** `beat` is when it was due, or what whoever asked for it was told. Neither it nor the id of an agent has a colon. */

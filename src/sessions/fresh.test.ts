@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import type { Reset, ResetPolicy, ResetType } from "../config/config.ts";
 import { parseKey } from "../routing/key.ts";
 import { isStale, resetFor } from "./fresh.ts";

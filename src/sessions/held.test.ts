@@ -282,3 +282,17 @@ test("H1: in a new file, and when it begins anew, the owner knows what the store
   await held.commit({ entries: [note("after")] });
   await owned.agree(held);
 });
+
+test("the owner knows when a person last wrote, also what it has taken itself", async () => {
+  const owned = new Owned();
+  const { held, key } = await owned.open();
+  owned.world.pass(5_000);
+  const message = { role: "user", content: "hello", timestamp: 0 } as const;
+  const provenance = { kind: "external_user", channel: null, peer: null } as const;
+  await held.commit({ entries: [{ type: "message", message, provenance }] });
+  const { interactedAtMs } = await owned.at.row(key);
+  assert.equal(interactedAtMs, owned.world.nowMs());
+  owned.world.pass(5_000);
+  await held.commit({ entries: [{ type: "message", message }] });
+  assert.equal(held.row.interactedAtMs, interactedAtMs);
+});

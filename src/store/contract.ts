@@ -6,6 +6,7 @@
 
 import { after, before, describe } from "node:test";
 import assert from "node:assert/strict";
+import { anewContract } from "./contract/anew.ts";
 import { appendContract } from "./contract/append.ts";
 import { archiveContract } from "./contract/archives.ts";
 import { holdingContract } from "./contract/holdings.ts";
@@ -49,6 +50,7 @@ export function storeContract(name: string, open: Open): void {
     entriesContract(corner);
     forkContract(corner);
     generationContract(corner);
+    anewContract(corner);
     mailContract(corner);
     rowContract(corner);
     timerContract(corner);

@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import type { Agent } from "../config/config.ts";
-import { afterBeatId } from "../mail/beat.ts";
+import { afterBeatId, HEARTBEAT_OK as OK } from "../mail/beat.ts";
 import type { Letter } from "../mail/letter.ts";
 import { heartbeatKey, mainKey, type AgentId } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
@@ -22,9 +22,6 @@ import {
   OK_CHARS_BESIDE_MAX,
 } from "./limits.ts";
 import { pulseIn, pulseOf, setPulse, timerOf, type Came, type Pulse } from "./pulse.ts";
-
-/** An answer that is just this says that nothing needs attention. */
-export const OK = "HEARTBEAT_OK";
 
 /** How the turn of a beat ended, and what was said last. */
 export interface BeatEnd {

@@ -6,9 +6,6 @@ import type { Schedule } from "./job.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** So many are counted one by one: it takes some milliseconds, and most are fewer. */
-const ONE_BY_ONE_MAX = 100;
-
 type CronSchedule = Extract<Schedule, { readonly kind: "cron" }>;
 
 interface While {
@@ -18,18 +15,13 @@ interface While {
   readonly next: (afterMs: number) => number | null;
 }
 
-/** Times after `afterMs`, up to `byMs`. */
+/** How many times there are after `afterMs`, up to `byMs`. */
 export function countedBetween(schedule: CronSchedule, { afterMs, byMs, next }: While): number {
+  const times = timesOf(schedule.expression);
+  if (times !== null && times.perDay > 1) return countedByDay(schedule, times, { afterMs, byMs });
+  // One a day has its own rule for the days on which clocks change, and years of it are soon counted.
   let count = 0;
-  let at: number | null = next(afterMs);
-  for (; at !== null && at <= byMs; at = next(at)) {
-    count += 1;
-    if (count < ONE_BY_ONE_MAX) continue;
-    const times = timesOf(schedule.expression);
-    // One a day has its own rule for the days on which clocks change, and a century of it is soon counted.
-    if (times === null || times.perDay === 1) continue;
-    return count + countedByDay(schedule, times, { afterMs: at, byMs });
-  }
+  for (let at = next(afterMs); at !== null && at <= byMs; at = next(at)) count += 1;
   return count;
 }
 

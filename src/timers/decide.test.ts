@@ -5,7 +5,7 @@ import { jobOf, MINUTE_MS } from "../../test/timers/specs.ts";
 import { ended, fired, notStarted, type RunEnd } from "./decide.ts";
 import type { Job, Missed, RunOutcome, Schedule } from "./job.ts";
 import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, RUN_LOST_MS, RUN_NOTE_CHARS_MAX } from "./limits.ts";
-import { alarmAtMs, countUpTo, nextAfter, staggerOf } from "./schedule.ts";
+import { alarmAtMs, nextAfter, staggerOf, timesUpTo } from "./schedule.ts";
 
 const DONE: RunEnd = { outcome: "done", reason: null, text: "all is well" };
 const FAILED: RunEnd = { outcome: "failed", reason: "no model answers", text: "" };
@@ -299,8 +299,8 @@ test("D1, D2: whenever it rings and whatever dies, each time is counted once, an
         else if (step.do === "ring") ring();
         else if (job.current !== null) job = ended(job, job.current.id, DONE, nowMs).job;
         const { counts, nextAtMs } = job;
-        const due = countUpTo(schedule, first, nowMs - stagger);
-        const left = nextAtMs === null ? 0 : countUpTo(schedule, nextAtMs, nowMs - stagger);
+        const due = timesUpTo(schedule, first, nowMs - stagger).count;
+        const left = nextAtMs === null ? 0 : timesUpTo(schedule, nextAtMs, nowMs - stagger).count;
         assert.equal(counts.ran + counts.skipped + counts.coalesced + left, due);
         assert.equal(counts.ran, ran);
       }

@@ -15,7 +15,7 @@
 import { cronRunKey, parseAgent, type SessionKey } from "../routing/key.ts";
 import type { Job, Run, RunOutcome } from "./job.ts";
 import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, RUN_NOTE_CHARS_MAX } from "./limits.ts";
-import { countUpTo, lostAtMs, newestBy, newestFew, nextAfter, staggerOf } from "./schedule.ts";
+import { lostAtMs, newestFew, nextAfter, staggerOf, timesUpTo } from "./schedule.ts";
 
 /** What is to happen in one commit. */
 export interface Decision {
@@ -106,11 +106,7 @@ interface Due {
 function dueBy({ id, schedule, staggerMs, nextAtMs }: Job, nowMs: number): Due | null {
   const byMs = nowMs - staggerOf(id, staggerMs);
   if (nextAtMs === null || nextAtMs > byMs) return null;
-  return {
-    oldestMs: nextAtMs,
-    newestMs: newestBy(schedule, nextAtMs, byMs),
-    count: countUpTo(schedule, nextAtMs, byMs),
-  };
+  return { oldestMs: nextAtMs, ...timesUpTo(schedule, nextAtMs, byMs) };
 }
 
 interface Moment {
@@ -138,7 +134,7 @@ function newestOrNone(job: Job, due: Due, { nowMs, runId }: Moment): Pick<Decisi
   const lateMs = nowMs - staggerOf(job.id, job.staggerMs) - due.newestMs;
   const note = "it was missed";
   if (lateMs > job.graceMs) return { job: skipping(job, due, { nowMs, note, id: runId }), run: null };
-  const earlier = earlierThan(job, due, due.newestMs, due.count - 1);
+  const earlier = earlierThan(job, due, due.newestMs);
   const left = due.count === 1 ? job : skipping(job, earlier, { nowMs, note, id: `${runId}-` });
   return running(left, { newestMs: due.newestMs, stands: 1 }, { nowMs, runId });
 }
@@ -149,14 +145,14 @@ function oneByOne(job: Job, due: Due, { nowMs, runId }: Moment): Pick<Decision, 
   const isMany = due.count > JOB_MADE_UP_MAX;
   const firstMs = isMany ? newestFew(job.schedule, due.oldestMs, byMs, JOB_MADE_UP_MAX) : due.oldestMs;
   const note = `more than ${JOB_MADE_UP_MAX} were missed; these are not made up for`;
-  const earlier = earlierThan(job, due, firstMs, due.count - JOB_MADE_UP_MAX);
+  const earlier = earlierThan(job, due, firstMs);
   const left = isMany ? skipping(job, earlier, { nowMs, note, id: `${runId}-` }) : job;
   return running(left, { newestMs: firstMs, stands: 1 }, { nowMs, runId });
 }
 
 /** Of what is due, those before a time. */
-function earlierThan({ schedule }: Job, due: Due, beforeMs: number, count: number): Due {
-  return count < 1 ? due : { ...due, newestMs: newestBy(schedule, due.oldestMs, beforeMs - 1), count };
+function earlierThan({ schedule }: Job, due: Due, beforeMs: number): Due {
+  return { ...due, ...timesUpTo(schedule, due.oldestMs, beforeMs - 1) };
 }
 
 /** A run that stands for the newest time, and for so many. */

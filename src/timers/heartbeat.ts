@@ -17,13 +17,12 @@ import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { Agent, Config } from "../config/config.ts";
-import { beatId } from "../mail/beat.ts";
+import { beatId, HEARTBEAT_OK } from "../mail/beat.ts";
 import type { Letter } from "../mail/letter.ts";
 import { heartbeatKey, type AgentId } from "../routing/key.ts";
 import { livingBelow } from "../sessions/below.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change, Store } from "../store/store.ts";
-import { OK } from "./alert.ts";
 import { isWithin, nextBeat, spoken } from "./hours.ts";
 import { pulseIn, pulseOf, setPulse, timerId, timerOf, type Came } from "./pulse.ts";
 import { TASK_FILE, type ReadTask } from "./task.ts";
@@ -154,5 +153,5 @@ function beatLetter(
 
 const ABOUT =
   `This is your heartbeat: nobody has written, and nobody waits. Look after what ${TASK_FILE} says below, and nothing else. ` +
-  `If nothing of it needs attention now, answer with exactly ${OK}. Else answer with what a person should know, short and ` +
+  `If nothing of it needs attention now, answer with exactly ${HEARTBEAT_OK}. Else answer with what a person should know, short and ` +
   "complete: it is passed on as you write it. You are not shown earlier heartbeats; the same alert is told once a day.";

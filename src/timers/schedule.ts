@@ -32,6 +32,9 @@ import { EVERY_MS_MAX, EVERY_MS_MIN, EXPRESSION_CHARS_MAX, EXPRESSIONS_KEPT, RUN
 /** The last moment that a Date can say. */
 const TIME_MS_MAX = 8.64e15;
 
+/** So many times are counted one by one: that takes some milliseconds, and mostly there are fewer. */
+const ONE_BY_ONE_MAX = 100;
+
 /** A time from which an expression that is ever due is due again: leap days come within eight years. */
 const SOME_TIME_MS = Date.UTC(2024, 0, 1);
 
@@ -102,12 +105,48 @@ export function nextAfter(schedule: Schedule, afterMs: number): number | null {
   }
 }
 
-/** The newest time by `byMs`, of those from `fromMs` on, which is one itself. */
-export function newestBy(schedule: Schedule, fromMs: number, byMs: number): number {
+/** How many times there are from `fromMs`, which is one itself, up to `byMs`; and the newest of them (W2). */
+export function timesUpTo(
+  schedule: Schedule,
+  fromMs: number,
+  byMs: number,
+): { readonly count: number; readonly newestMs: number } {
+  if (byMs < fromMs) return { count: 0, newestMs: fromMs };
+  if (schedule.kind === "at") return { count: 1, newestMs: fromMs };
+  if (schedule.kind === "every") {
+    const steps = Math.floor((byMs - fromMs) / schedule.everyMs);
+    return { count: steps + 1, newestMs: fromMs + steps * schedule.everyMs };
+  }
+  let [count, newestMs] = [1, fromMs];
+  const next = (afterMs: number): number | null => nextAfter(schedule, afterMs);
+  for (let at = next(fromMs); at !== null && at <= byMs; at = next(at)) {
+    count += 1;
+    newestMs = at;
+    if (count < ONE_BY_ONE_MAX) continue;
+    count += countedBetween(schedule, { afterMs: at, byMs, next });
+    return { count, newestMs: newestBy(schedule, at, byMs) };
+  }
+  return { count, newestMs };
+}
+
+/** The oldest of the newest `most` times from `fromMs`, which is one itself, up to `byMs`. */
+export function newestFew(schedule: Schedule, fromMs: number, byMs: number, most: number): number {
   if (schedule.kind === "at") return fromMs;
-  if (schedule.kind === "every")
-    return fromMs + Math.floor((byMs - fromMs) / schedule.everyMs) * schedule.everyMs;
-  // What comes after x is by then, for every x that is early enough: so the latest such x is searched for, in steps that grow.
+  if (schedule.kind === "every") {
+    const { newestMs } = timesUpTo(schedule, fromMs, byMs);
+    return Math.max(fromMs, newestMs - (most - 1) * schedule.everyMs);
+  }
+  let oldest = newestBy(schedule, fromMs, byMs);
+  for (let count = 1; count < most && oldest > fromMs; count += 1)
+    oldest = newestBy(schedule, fromMs, oldest - 1);
+  return oldest;
+}
+
+/**
+ * The newest time by `byMs`, of those from `fromMs` on, which is one itself. What comes after x is by then, for every x that is
+ * early enough: so the latest such x is searched for, in steps that grow.
+ */
+function newestBy(schedule: CronSchedule, fromMs: number, byMs: number): number {
   let newest = fromMs;
   let late = byMs;
   for (let step = 1_000; ; step *= 2) {
@@ -128,26 +167,6 @@ export function newestBy(schedule: Schedule, fromMs: number, byMs: number): numb
     else late = middle;
   }
   return newest;
-}
-
-/** How many times there are from `fromMs`, which is one itself, up to `byMs` (W2). */
-export function countUpTo(schedule: Schedule, fromMs: number, byMs: number): number {
-  if (byMs < fromMs) return 0;
-  if (schedule.kind === "at") return 1;
-  if (schedule.kind === "every") return Math.floor((byMs - fromMs) / schedule.everyMs) + 1;
-  return (
-    1 + countedBetween(schedule, { afterMs: fromMs, byMs, next: (afterMs) => nextAfter(schedule, afterMs) })
-  );
-}
-
-/** The oldest of the newest `most` times from `fromMs`, which is one itself, up to `byMs`. */
-export function newestFew(schedule: Schedule, fromMs: number, byMs: number, most: number): number {
-  if (schedule.kind === "at") return fromMs;
-  let oldest = newestBy(schedule, fromMs, byMs);
-  if (schedule.kind === "every") return Math.max(fromMs, oldest - (most - 1) * schedule.everyMs);
-  for (let count = 1; count < most && oldest > fromMs; count += 1)
-    oldest = newestBy(schedule, fromMs, oldest - 1);
-  return oldest;
 }
 
 // ── Alarms ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { HEADER_BYTES_MAX, KEY_BYTES_MAX, NESTING_LEVELS_MAX } from "../limits.ts";
 import { AT, HEADER, said } from "../../test/fixtures/transcripts.ts";
-import { Decoder, decodeLine, encodeDraft, encodeHeader, stamp } from "./codec.ts";
+import { Decoder, decodeLine, encodeDraft, encodeHeader, headerLine, stamp } from "./codec.ts";
 import type { Draft, Header } from "./entry.ts";
 
 /** Any string that JavaScript can hold, half characters included. */
@@ -120,6 +120,20 @@ test("the first line fits its bytes for every key, and gives up the folder, the 
     }),
     { numRuns: 1_000 },
   );
+});
+
+test("the first line of a later file names the one before it, for every key and every id of ours", () => {
+  const id = "019b7a3c-5d00-7000-8f3a-52c1c0ffee42";
+  const key = "agent:a:subagent:".padEnd(KEY_BYTES_MAX, "x");
+  const later: Header = {
+    ...{ ...HEADER, id, key, cwd: "/tmp", agent: "a", child: true, copied: 1_000_000 },
+    ...{ parentSession: `${id}.jsonl`, previous: `${id}.jsonl`, firstSeq: 10_000_000 },
+  };
+  const kept = JSON.parse(encodeHeader(later)) as Header;
+  assert.deepEqual([kept.key, kept.previous, kept.child, kept.copied], [key, `${id}.jsonl`, true, 1_000_000]);
+  const short = { ...later, key: "agent:a:main" };
+  assert.deepEqual(JSON.parse(encodeHeader(short)), short);
+  assert.equal(headerLine({ ...later, id: "i".repeat(64), previous: `${"p".repeat(64)}.jsonl` }), null);
 });
 
 test("a first line that exactly fits keeps its folder, and one byte more loses it", () => {

@@ -4,6 +4,7 @@
 import { Fault } from "../base/fault.ts";
 import type { SendPolicy, Verbose } from "../config/config.ts";
 import { FAILURE_CHARS_MAX, OUTWARD_CHARS_MAX } from "../limits.ts";
+import { HEARTBEAT_OK } from "../mail/beat.ts";
 import type { Class, Letter, Route } from "../mail/letter.ts";
 import { isTimer, reportedBy } from "../mail/task.ts";
 import { handedOn } from "../mail/urgency.ts";
@@ -218,7 +219,10 @@ function shortText(text: string, key: SessionKey): string {
 }
 
 export function isSilent(content: readonly Block[]): boolean {
-  return content.length === 1 && content[0]?.type === "text" && content[0].text.trim() === NO_REPLY;
+  const [only] = content;
+  if (content.length !== 1 || only?.type !== "text") return false;
+  const text = only.text.trim();
+  return text === NO_REPLY || text === HEARTBEAT_OK;
 }
 
 function brief(text: string): string {

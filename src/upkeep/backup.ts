@@ -2,7 +2,7 @@
 //
 // A copy of everything as it was at one moment, made while the daemon runs or not. The database is copied
 // first, in one read transaction; every transcript then up to the length that this copy knows. Transcripts only
-// grow, so what is copied later is still what it was. Lines that were only in the journal are in the copied
+// grow, so what is copied later is still what it was, also if it was packed since. Lines that were only in the journal are in the copied
 // journal, and the first start on the copy writes them into their files.
 
 import {
@@ -19,22 +19,25 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
+import { Leases } from "../store/leases.ts";
+import { Archiving } from "../store/local/archiving.ts";
 import { syncDirectory } from "../store/local/files.ts";
+import { packFile, unpackBeginning } from "../store/local/frames.ts";
 import { generationsOf, type Generation } from "../store/local/generations.ts";
-import { blobPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
+import { blobPath, packedPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { ALONE, finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
+import { Rows } from "../store/local/rows.ts";
 import { checkVersion, readAsNow } from "../store/local/schema.ts";
-import { numberOf } from "../store/local/spliced.ts";
-import { Tables, type Numbered } from "../store/local/tables.ts";
+import { Tables, type Form, type Numbered } from "../store/local/tables.ts";
 import { isMissing } from "../store/local/trouble.ts";
 
 export interface BackedUp {
   readonly sessions: number;
   readonly blobs: number;
-  /** Sessions that were deleted while the backup ran: they are not in it. */
+  /** Sessions and archives that were deleted while the backup ran: they are not in it. */
   readonly skipped: readonly string[];
-  /** Sessions of which a file is missing in the home itself, and so in the copy. `fsck` says which. */
+  /** Those of which a file is missing in the home itself, and so in the copy. `fsck` says which. */
   readonly damaged: readonly string[];
 }
 
@@ -66,6 +69,8 @@ export function backup(home: string, to: string, progress: (done: number) => voi
       readAsNow(copy);
       const copying = { from, target, copy, blobs: new Set<string>(), touched };
       const copied = copySessions(live, copying, progress);
+      const archived = copyArchives(live, copying);
+      finishIntents(copy, target, ALONE); // what had been copied of those that are gone
       copyTheRest(copying);
       beginFeedAnew(copy);
       for (const directory of touched) syncDirectory(directory);
@@ -75,7 +80,11 @@ export function backup(home: string, to: string, progress: (done: number) => voi
         .all()
         .map(({ sha256 }) => String(sha256));
       const kept = new Set(named).union(namedInWaiting(copy));
-      return { ...copied, blobs: copying.blobs.intersection(kept).size };
+      return {
+        ...{ sessions: copied.sessions, blobs: copying.blobs.intersection(kept).size },
+        skipped: [...copied.skipped, ...archived.skipped],
+        damaged: [...copied.damaged, ...archived.damaged],
+      };
     } finally {
       copy.close();
     }
@@ -96,7 +105,7 @@ function copySessions(
   copying: Copying,
   progress: (done: number) => void,
 ): Omit<BackedUp, "blobs"> {
-  const { copy, target } = copying;
+  const { copy } = copying;
   const skipped: string[] = [];
   const damaged: string[] = [];
   const rows = copy.prepare(`SELECT n, ${ROW} FROM sessions ORDER BY n`).all();
@@ -104,14 +113,41 @@ function copySessions(
     const numbered = { n: Number(found["n"]), row: unpackRow(found) };
     const { row } = numbered;
     if (!copySession(copying, numbered)) {
-      const lives = numberOf(live, row.transcript.id) !== null;
+      const lives = isKnown(live, row.transcript.id);
       (lives ? damaged : skipped).push(row.key);
       if (!lives) new Tables(copy).erase(numbered, row.updatedAtMs); // with its mail, its timers and its journal
     }
     progress(at + 1);
   }
-  finishIntents(copy, target, ALONE); // what had been copied of them
   return { sessions: rows.length - skipped.length, skipped, damaged };
+}
+
+/** Each in the form that the copied state says. */
+function copyArchives(live: DatabaseSync, copying: Copying): Pick<BackedUp, "skipped" | "damaged"> {
+  const { copy, target: paths } = copying;
+  const tables = new Tables(copy);
+  const parts = { database: copy, tables, rows: new Rows(tables), leases: new Leases(), paths };
+  const skipped: string[] = [];
+  const damaged: string[] = [];
+  for (const { id, key, packed_bytes: packed } of copy
+    .prepare("SELECT id, key, packed_bytes FROM archives")
+    .all()) {
+    const archive = String(id);
+    const form = packed === null ? "plain" : "packed";
+    const files = generationsOf(copy, { archive }).map((one) => ({ ...one, number: -one.n, form }) as const);
+    if (files.map((file) => copyTranscript(copying, file)).every((isWhole) => isWhole)) continue;
+    const lives = isKnown(live, archive);
+    (lives ? damaged : skipped).push(`archive ${archive} of ${String(key)}`);
+    if (!lives) new Archiving(parts).purge({ archive }, 0);
+  }
+  return { skipped, damaged };
+}
+
+/** As a session's, or as an archive's. */
+function isKnown(live: DatabaseSync, transcript: string): boolean {
+  const known =
+    "SELECT 1 FROM sessions WHERE transcript = ?1 UNION ALL SELECT 1 FROM generations WHERE transcript = ?1";
+  return live.prepare(known).get(transcript) !== undefined;
 }
 
 /** What no transcript names: pictures in letters and answers that wait, and what other programs had left. */
@@ -136,7 +172,7 @@ function copySession(copying: Copying, { n, row }: Numbered): boolean {
 /** `number` is the one that the journal has its lines under. False: not all of it is there any more. */
 function copyTranscript(
   { from, target, copy, blobs, touched }: Copying,
-  file: Pick<Generation, "agent" | "transcript" | "bytes"> & { readonly number: number },
+  file: File & { readonly number: number },
 ): boolean {
   // Up to where the journal goes on: the copied state knows the rest.
   const first = copy
@@ -145,8 +181,7 @@ function copyTranscript(
     )
     .get(file.number);
   const bytes = first?.["offset"] === null ? file.bytes : Number(first?.["offset"]);
-  const [source, goal] = [from, target].map((side) => transcriptPath(side, file.agent, file.transcript));
-  let whole = bytes === 0 || copyPrefix(source ?? "", goal ?? "", bytes, touched);
+  let whole = bytes === 0 || copyForm({ from, target, touched }, { ...file, bytes });
   for (const { sha256 } of copy
     .prepare("SELECT sha256 FROM blobs WHERE transcript = ?")
     .all(file.transcript)) {
@@ -156,6 +191,49 @@ function copyTranscript(
     else whole = false;
   }
   return whole;
+}
+
+interface File extends Pick<Generation, "agent" | "transcript" | "bytes"> {
+  readonly form?: Form; // plain, unless it says otherwise
+}
+
+/** A file that was packed since, or is not packed any more, is brought into the form that is wanted. */
+function copyForm(
+  { from, target, touched }: Pick<Copying, "from" | "target" | "touched">,
+  file: File,
+): boolean {
+  const { agent, transcript, bytes, form = "plain" } = file;
+  const [plain, goal] = [from, target].map((side) => transcriptPath(side, agent, transcript)) as [
+    string,
+    string,
+  ];
+  const [packed, packedGoal] = [from, target].map((side) => packedPath(side, agent, transcript)) as [
+    string,
+    string,
+  ];
+  const ways =
+    form === "plain"
+      ? [
+          () => copyPrefix(plain, goal, bytes, touched),
+          () => made(() => unpackBeginning(packed, goal, bytes)),
+        ]
+      : [
+          () => copyPrefix(packed, packedGoal, null, touched),
+          () => made(() => packFile(plain, packedGoal, bytes)),
+        ];
+  // Twice, as it may have been moved back and forth while we looked.
+  return [...ways, ...ways].some((way) => way());
+}
+
+/** False: it is not there, or cannot be read; `fsck` says what is wrong with it. */
+function made(make: () => unknown): boolean {
+  try {
+    make();
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "damaged") return false;
+    throw error;
+  }
 }
 
 /**

@@ -62,6 +62,26 @@ describe("a plan", () => {
     assert.deepEqual(told(plan), ["archive a stale", "archive c stale", "archive p1 stale"]);
   });
 
+  test("has a parent go that was due for another reason, once its last child has gone", () => {
+    const above = item("agent:main:subagent:above", {
+      kind: "subagent",
+      state: "ended",
+      endedAtMs: NOW - 3 * HOUR,
+      updatedAtMs: NOW - 3 * HOUR,
+      children: 1,
+    });
+    const below = item("agent:main:subagent:below", { kind: "subagent", parent: above.key });
+    const policy = { ...NOTHING, subagentHours: 2, staleDays: 30 };
+    const wanted = ["archive below stale", "archive above ended"];
+    for (const items of [
+      [below, above],
+      [above, below],
+    ])
+      assert.deepEqual(told(planOf(facts(items), policy, NOW)), wanted);
+    const young = { ...above, endedAtMs: NOW - HOUR };
+    assert.deepEqual(told(planOf(facts([below, young]), policy, NOW)), wanted.slice(0, 1));
+  });
+
   test("rotates what is large and was summarised since its file began, also main", () => {
     const large = { fileBytes: 5 * MIB + 1, contextSeq: 3 };
     const items = [
@@ -112,6 +132,13 @@ describe("the budget", () => {
     ]);
     assert.equal(plan.leftBytes, 330 * MIB); // A tenth is left of each.
     assert.equal(plan.over, 0);
+  });
+
+  test("does not erase what it is about to pack: that is for the next round", () => {
+    const unpacked = [kept("new", { bytes: 100 * MIB, packedBytes: null }), ...archives];
+    const plan = planOf(facts([], { archives: unpacked }), { ...NOTHING, diskMiB: 60, highWater: 0.5 }, NOW);
+    assert.deepEqual(told(plan), ["pack new", "purge a budget"]);
+    assert.equal(plan.leftBytes, 30 * MIB);
   });
 
   test("says how much of it only protected sessions hold", () => {

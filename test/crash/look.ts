@@ -1,7 +1,7 @@
 // What a home shows after a crash: recovered by opening it, then read from the files as a stranger would, and from
 // the tables through the store.
 
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../src/base/log.ts";
@@ -118,7 +118,8 @@ async function lookAt(at: {
 /** Every transcript is there in one form, and nothing else is. */
 function strayFiles(home: string, accounts: Accounts): string[] {
   const seen: string[] = [];
-  for (const name of readdirSync(join(home, "agents"), { recursive: true, encoding: "utf8" }))
+  const agents = join(home, "agents");
+  for (const name of existsSync(agents) ? readdirSync(agents, { recursive: true, encoding: "utf8" }) : [])
     if (/\.jsonl|\.unfinished/.test(name)) seen.push(basename(name).replace(/\.jsonl(?:\.zst)?$/, ""));
   const known = [...accounts.values()].flatMap(({ transcript, older }) => [transcript, ...older]);
   return seen.toSorted().join() === known.toSorted().join()

@@ -72,7 +72,7 @@ function withOlder(
     if (earlier.slice(cut).some((line, at) => line !== lines[at]))
       complain(`a file does not begin with what ${id} ends with`);
     older.unshift(id);
-    lines = [...earlier.slice(0, cut), ...lines];
+    lines = earlier.slice(0, cut).concat(lines);
     first = header;
   }
 }

@@ -47,7 +47,7 @@ const READING: ReadonlySet<string> = new Set([
     "archives",
   ],
   ...["jobs", "job", "jobRuns"],
-  ...["command", "commands"], // by this door only those that look
+  "commands",
 ]);
 const DESTRUCTIVE: ReadonlySet<string> = new Set([
   "kill",
@@ -57,6 +57,7 @@ const DESTRUCTIVE: ReadonlySet<string> = new Set([
   "upkeep",
   "purgeArchive",
   "removeJob",
+  "command", // /kill is one
 ]);
 
 describe("the MCP door", () => {

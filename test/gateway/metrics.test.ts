@@ -145,6 +145,20 @@ describe("metrics", () => {
     assert.equal(sum(all, "sessiond_answers_sent_total"), 2);
   });
 
+  test("tell what upkeep has done, and what is on the disk", async (t) => {
+    const { metrics, sessions } = await measured(t);
+    const before = await families(metrics);
+    assert.deepEqual(before.get("sessiond_disk_bytes")?.samples ?? [], [], "nobody has looked yet");
+    await sessions.ask("agent:main:thread:talk", "!say hello");
+    await sessions.call("archive", { sessionKey: "agent:main:thread:talk" });
+    await sessions.call("upkeep", {});
+    const all = await families(metrics);
+    assert.ok(sum(all, "sessiond_disk_bytes", { kind: "transcripts" }) > 0);
+    assert.ok(sum(all, "sessiond_disk_bytes", { kind: "archives" }) > 0);
+    assert.equal(sum(all, "sessiond_upkeep_archived_sessions_total"), 0, "a person did that");
+    assert.equal(sum(all, "sessiond_upkeep_over_budget_bytes"), 0);
+  });
+
   test("have no label that grows with what people do", async (t) => {
     const { metrics, sessions } = await measured(t);
     await sessions.ask("agent:main:thread:very-own-name", "!call strange_tool {}\n!then\n!say hello");

@@ -97,7 +97,7 @@ function checkGoingOn(pi: Pi, path: string, branch: readonly Entry[]): string[] 
   const last = known.entries.at(-1)?.seq ?? 0;
   return [
     ...differs("what pi added to", now.entries.slice(0, -2), known.entries),
-    ...differs("gaps after pi added", now.gaps, 0),
+    ...differs("gaps after pi added", now.gaps, known.gaps),
     ...differs("numbers of what pi added", [first?.seq, second?.seq], [last + 1, last + 2]),
     ...differs("ids of what pi added", [first?.id, second?.parentId], [id, id]),
     ...differs("parent of what pi added", first?.parentId, branch.at(-1)?.id ?? null),

@@ -41,6 +41,7 @@ export async function writeScenes(home: string): Promise<Scene[]> {
     await writeRewinds(book);
     await writeKinds(book);
     await writeRelatives(book);
+    await writeGenerations(book);
     return [...(await book.scenes()), codecScene(home)];
   } finally {
     await store.close();
@@ -102,6 +103,15 @@ class Book {
     ]);
   }
 
+  /** It goes on in a new file, with what a model is shown or with nothing. */
+  async rotate(name: string, keep: "context" | "nothing"): Promise<void> {
+    const { key, transcript } = await this.#row(name);
+    const after = transcript.lastSeq;
+    await this.store.commit([
+      { do: "rotate", key, fence: 0, after, transcript: this.#newId(), cwd: "/home/ada", keep },
+    ]);
+  }
+
   async last(name: string): Promise<Entry> {
     const [entry] = await this.#all(name, { before: null });
     if (!entry) throw new Error(`${name} has no entries`);
@@ -113,7 +123,7 @@ class Book {
     for (const name of this.#keys.keys()) {
       const { agent, transcript } = await this.#row(name);
       const path = transcriptPath(pathsIn(this.#home), agent, transcript.id);
-      const branch = await this.#all(name, { from: 1 });
+      const branch = await this.#all(name, { from: transcript.firstSeq }); // of this file
       scenes.push({ name, path, branch, context: await this.#all(name, { from: "context" }) });
     }
     return scenes;
@@ -132,6 +142,29 @@ class Book {
       if (item.type === "gap") throw new Error(`${name} has a gap at ${item.offset}`);
       return item;
     });
+  }
+}
+
+/** Files that begin in the middle of a history, and files of one that began anew. */
+async function writeGenerations(book: Book): Promise<void> {
+  for (const keep of ["context", "nothing"] as const) {
+    const name = `a later file, with ${keep}`;
+    await book.open(name, keep === "context" ? { key: LONGEST_KEY.replace(/x$/, "y") } : {});
+    await book.add(name, [user("one"), ...turn("g1"), user("two"), ...turn("g2")]);
+    const kept = await book.last(name);
+    const compaction = {
+      type: "compaction",
+      timestamp: AT,
+      summary: "one and two",
+      tokensBefore: 9,
+    } as const;
+    await book.add(name, [{ ...compaction, firstKeptEntryId: kept.id }], { contextSeq: kept.seq });
+    await book.rotate(name, keep);
+    await book.add(name, [
+      { type: "custom", timestamp: AT, customType: "sessiond/generation", data: {} },
+      user("three"),
+      ...turn("g3"),
+    ]);
   }
 }
 

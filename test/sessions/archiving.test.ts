@@ -160,3 +160,25 @@ test("a run of upkeep does what its plan says, whatever the mode, and protects w
   assert.equal(last.report?.purged, 2);
   assert.deepEqual((await sessions.call("archives", {})).archives, []);
 });
+
+test("a large transcript goes on in a new file after a run, and reads as before", async (t) => {
+  const stage = await Stage.open(t, { upkeep: { rotateMiB: 1 } });
+  const { sessions } = stage;
+  for (let n = 0; n < 6; n += 1) await sessions.ask(MAIN, `!say ${n}\n${`word${n} `.repeat(30_000)}`);
+  assert.equal((await sessions.call("compact", { sessionKey: MAIN })).outcome, "done");
+  const { transcript, entries } = await sessions.status(MAIN);
+  const letters = await stage.letters(MAIN);
+  const plan = await sessions.call("upkeepPlan", {});
+  assert.deepEqual(
+    plan.steps.map((step) => [step.do, step.sessionKey]),
+    [["rotate", MAIN]],
+  );
+  assert.equal((await sessions.call("upkeep", {})).report?.rotated, 1);
+  await stage.until(async () => (await sessions.status(MAIN)).transcript !== transcript);
+  await stage.rest(MAIN);
+  assert.deepEqual((await sessions.call("upkeepPlan", {})).steps, []);
+  assert.deepEqual(await stage.letters(MAIN), letters);
+  assert.ok((await sessions.status(MAIN)).entries >= entries);
+  await sessions.ask(MAIN, "!say And on");
+  assert.equal((await stage.letters(MAIN)).length, letters.length + 1);
+});

@@ -100,6 +100,20 @@ test("HEARTBEAT_OK reaches nobody; an alert reaches main, and main's answer the 
   assert.equal(row?.alert?.text, "The disk is full.");
 });
 
+test("HEARTBEAT_OK is sent to nobody, whoever says it", async (t) => {
+  const words = ["HEARTBEAT_OK", "hello"];
+  const glass = new Glass(async (_request, times) => saying(words[times - 1] ?? "?"));
+  const delivered: unknown[] = [];
+  const channels = { pigeon: async ({ content }: { content: unknown }) => void delivered.push(content) };
+  const stage = await Stage.open(t, heart(), { models: [glass], channels });
+  for (const message of ["hi", "are you there?"]) {
+    await stage.sessions.receive(ANN, message);
+    await stage.rest(MAIN);
+  }
+  await stage.until(async () => delivered.length > 0);
+  assert.deepEqual(delivered, [[{ type: "text", text: "hello" }]]);
+});
+
 test("to the route: the person gets it as the heartbeat said it, and main is not asked", async (t) => {
   const words = ["hello", "The disk is full."];
   const glass = new Glass(async (_request, times) => saying(words[times - 1] ?? "?"));

@@ -28,7 +28,6 @@ const pause: Command = {
 
 const cont: Command = {
   name: "cont",
-  aliases: ["continue"],
   takes: "",
   about: "goes on with what was paused",
   run: async ({ sessionKey, call }) =>

@@ -133,7 +133,6 @@ const ACTIONS = { list, info, log, steer, kill, spawn } as const;
 
 const subagents: Command = {
   name: "subagents",
-  aliases: ["agents"],
   takes: "[list|info|log|steer|kill|spawn]",
   about:
     "its children: which, one's status, its last words, tell it something, end it (or all), a new one for a task",

@@ -70,32 +70,43 @@ export function unpackFile(from: string, to: string, bytes: number): void {
   });
 }
 
+/** The same of its first bytes: for whoever knows it from a time when it was no longer than that. */
+export function unpackBeginning(from: string, to: string, bytes: number): void {
+  makeFile(to, (write) => {
+    let left = bytes;
+    for (const some of unpackedFrames(from, () => FRAME_BYTES_MAX)) {
+      write(some.subarray(0, left));
+      left = Math.max(0, left - some.length);
+      if (left === 0) return null;
+    }
+    if (left > 0) throw damaged(from, `it lacks ${left} bytes of ${bytes}`);
+    return null;
+  });
+}
+
 /** Throws a Fault `damaged` where it cannot go on, and at the end if that is not after so many bytes. */
 export function* unpacked(path: string, bytes: number): Generator<Buffer> {
-  const source = openSource(path);
   let done = 0;
-  try {
-    for (const frame of framesOf(source, path)) {
-      const some = decompressed(frame, Math.min(bytes - done, FRAME_BYTES_MAX), path);
-      done += some.length;
-      yield some;
-    }
-  } finally {
-    source.close();
+  for (const some of unpackedFrames(path, () => Math.min(bytes - done, FRAME_BYTES_MAX))) {
+    done += some.length;
+    yield some;
   }
   if (done !== bytes) throw damaged(path, `it holds ${done} bytes, and should hold ${bytes}`);
 }
 
-/** All of it in memory, whatever it holds: for commands that do not know how much that should be. */
-export function unpackedWhole(path: string): Buffer {
+/** `most`: bytes that the next frame may hold. */
+function* unpackedFrames(path: string, most: () => number): Generator<Buffer> {
   const source = openSource(path);
   try {
-    return Buffer.concat(
-      [...framesOf(source, path)].map((frame) => decompressed(frame, FRAME_BYTES_MAX, path)),
-    );
+    for (const frame of framesOf(source, path)) yield decompressed(frame, most(), path);
   } finally {
     source.close();
   }
+}
+
+/** All of it in memory, whatever it holds: for commands that do not know how much that should be. */
+export function unpackedWhole(path: string): Buffer {
+  return Buffer.concat([...unpackedFrames(path, () => FRAME_BYTES_MAX)]);
 }
 
 function decompressed(frame: Buffer, most: number, path: string): Buffer {

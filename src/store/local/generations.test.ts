@@ -37,7 +37,7 @@ async function threeFiles(
 }
 
 function words(from: number, to: number): string[] {
-  return Array.from({ length: to - from + 1 }, (_, at) => `entry ${from + at} ${"x".repeat(200)}`);
+  return Array.from({ length: to - from + 1 }, (_, at) => `entry ${from + at} ${"x".repeat(12_000)}`);
 }
 
 function linesOf(file: string): readonly string[] {
@@ -90,19 +90,13 @@ test(
         [{ from: "context" }, 1],
         [{ from: 70 }, 1],
         [{ since: 90 }, 1],
-        [{ before: null }, 3],
-        [{ from: 40 }, 2],
-        [{ from: 1 }, 3],
+        [{ before: null }, 1],
+        [{ before: 90 }, 1],
+        [{ before: 60 }, 2],
       ] as const;
       for (const [range, count] of asked) {
         const taken = snapshot(database, home.paths, id);
         assert(taken);
-        if ("before" in range) {
-          // A reader that stops early: the first entries from the end.
-          const tail = taken.source.read(taken.source.size - 4_096, 4_096);
-          assert.ok(tail.includes("entry 90"));
-          assert.deepEqual(openNow(), [files[2]]);
-        }
         readPage(taken, range, null);
         assert.deepEqual(openNow().toSorted(), files.slice(-count).toSorted(), JSON.stringify(range));
         taken.source.close();

@@ -33,7 +33,7 @@ import { pathsIn, type Paths } from "./paths.ts";
 import type { FromReader, Questions, ToReader } from "./reader.ts";
 import type { FromSearch, ToSearch } from "./search.ts";
 import { Thread } from "./thread.ts";
-import { isOfDisk, wordsOf } from "./trouble.ts";
+import { asDiskFault } from "./trouble.ts";
 import { UnderWay } from "./underway.ts";
 import {
   encodeChange,
@@ -299,9 +299,9 @@ export class LocalStore implements S.Store {
     const sha256 = await hashOf(bytes);
     // Held before it is written, so that a session being erased now does not take it along.
     await this.#ask({ what: "hold", sha256, nowMs: this.#parts.world.nowMs() });
-    return await writeBlob(this.#paths, sha256, bytes, this.#parts.world.nowMs()).catch((error: unknown) => {
-      throw asDiskFault(error, "the blob was not kept");
-    });
+    return await writeBlob(this.#paths, sha256, bytes, this.#parts.world.nowMs()).catch(
+      asDiskFault("the blob was not kept"),
+    );
   }
 
   async readBlob(
@@ -310,18 +310,14 @@ export class LocalStore implements S.Store {
   ): Promise<Uint8Array | null> {
     checkQuestion("readBlob", { sha256, range });
     if (this.#ended) throw this.#ended;
-    return await readBlob(this.#paths, sha256, range).catch((error: unknown) => {
-      throw asDiskFault(error, "the blob cannot be read");
-    });
+    return await readBlob(this.#paths, sha256, range).catch(asDiskFault("the blob cannot be read"));
   }
 
   async claim(owner: string, leaseMs: number, limit: number): Promise<readonly S.Claim[]> {
     checkQuestion("claim", { owner, leaseMs, limit });
-    return (
-      ((await this.#ask({ what: "claim", owner, nowMs: this.#parts.world.nowMs(), leaseMs, limit })) as
-        | readonly S.Claim[]
-        | null) ?? []
-    );
+    const nowMs = this.#parts.world.nowMs();
+    const given = await this.#ask({ what: "claim", owner, nowMs, leaseMs, limit });
+    return (given as readonly S.Claim[] | null) ?? [];
   }
 
   async renew(claims: readonly S.Claim[], leaseMs: number): Promise<readonly S.Claim[]> {
@@ -400,11 +396,4 @@ export class LocalStore implements S.Store {
     if (this.#ended) throw this.#ended;
     return await this.#reader.ask((id) => ({ id, what, ask }) as ToReader);
   }
-}
-
-/** What the system refused. Anything else is our bug, and stays what it is. */
-function asDiskFault(error: unknown, what: string): unknown {
-  if (!isOfDisk(error)) return error;
-  const { code, message } = wordsOf(error);
-  return new Fault(code, `${what}: ${message}`, { cause: error });
 }

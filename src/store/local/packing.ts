@@ -8,6 +8,7 @@
 
 import { Fault } from "../../base/fault.ts";
 import { BLOB_HELD_MS } from "../../limits.ts";
+import { noSuchArchive } from "../archived.ts";
 import { placeFrom, cursorTo } from "../cursor.ts";
 import type { Collected } from "../store.ts";
 import type { Move } from "./moves.ts";
@@ -60,11 +61,11 @@ export class Packing {
     const from: Form = to === "packed" ? "plain" : "packed";
     const made = to === "packed" ? this.#do("pack", move) : this.#do("unpack", move);
     const packedBytes = await made.catch(async (error: unknown) => {
-      await this.#keep(move, from);
-      throw error;
+      // Its files may be missing because it was purged just now.
+      throw (await this.#keep(move, from)) ? error : noSuchArchive(archive);
     });
     try {
-      await this.#parts.ask({ what: "moved", archive, packedBytes });
+      await this.#parts.ask({ what: "moved", intent: move.intent, archive, packedBytes });
     } catch (error) {
       // Only where it is sure that the old files still count. What is not is decided by the next start.
       if (error instanceof Fault && REFUSED.has(error.code)) await this.#keep(move, from);
@@ -79,9 +80,10 @@ export class Packing {
     await this.#last;
   }
 
-  async #keep(move: Move, form: Form): Promise<void> {
+  /** Whether the archive is still there. */
+  async #keep(move: Move, form: Form): Promise<boolean> {
     for (const notice of await this.#do("keep", { ...move, form })) this.#parts.tell(notice);
-    await this.#parts.ask({ what: "left", intent: move.intent });
+    return (await this.#parts.ask({ what: "left", intent: move.intent, archive: move.archive })) === true;
   }
 
   /** One folder of blobs. */

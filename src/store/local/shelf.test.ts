@@ -65,7 +65,7 @@ function momentsOf(
   const isSync = (at: number): boolean => operations[at]?.op === "sync";
   return operations.flatMap(({ op, path }, at) => {
     if (at <= first || op === "said" || /search|owner/.test(path)) return [];
-    const nearSync = isSync(at + 1) || isSync(at + 3) || (isSync(at) && !isKill);
+    const nearSync = isKill ? isSync(at + 1) || isSync(at + 3) : isSync(at);
     if (path.includes("state.sqlite") ? !nearSync : isKill && op === "sync") return []; // a kill does not see a sync
     const before = done.findLast((word) => word.at < at)?.now ?? "";
     const trying = words.findLast((word) => word.at < at)?.trying !== undefined;

@@ -65,3 +65,12 @@ function isShared(error: unknown): boolean {
 function sqliteCode(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
+
+/** Throws what the system refused as a Fault that says what came of it. Anything else is our bug, and stays what it is. */
+export function asDiskFault(what: string): (error: unknown) => never {
+  return (error) => {
+    if (!isOfDisk(error)) throw error;
+    const { code, message } = wordsOf(error);
+    throw new Fault(code, `${what}: ${message}`, { cause: error });
+  };
+}

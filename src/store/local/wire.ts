@@ -85,8 +85,13 @@ export type WriterAsk =
   | { readonly what: "hold"; readonly sha256: string; readonly nowMs: number }
   // Upkeep of files: see packing.ts.
   | { readonly what: "move"; readonly archive: string; readonly to: Form }
-  | { readonly what: "moved"; readonly archive: string; readonly packedBytes: number | null }
-  | { readonly what: "left"; readonly intent: number }
+  | {
+      readonly what: "moved";
+      readonly intent: number;
+      readonly archive: string;
+      readonly packedBytes: number | null;
+    }
+  | { readonly what: "left"; readonly intent: number; readonly archive: string }
   | {
       readonly what: "collect";
       readonly names: readonly string[];
@@ -99,7 +104,7 @@ export type WriterAsk =
 /** What `results` says when it is parsed. */
 export type Results = readonly (readonly [id: number, result: Receipt | FaultWords])[];
 
-export type WriterAnswer = readonly Claim[] | readonly string[] | Move | null;
+export type WriterAnswer = readonly Claim[] | readonly string[] | Move | boolean | null;
 
 export type FromWriter =
   // As text, which crosses several times faster than a list of small objects.

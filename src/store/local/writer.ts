@@ -274,14 +274,11 @@ class Writer {
         if (ask.to === "packed" && this.#moves.isJournalled(ask.archive)) await this.#checkpointNow();
         return this.#orFull(() => this.#moves.begin(ask.archive, ask.to));
       case "moved":
-        for (const { agent, transcript } of this.#orFull(() =>
-          this.#moves.done(ask.archive, ask.packedBytes),
-        ))
+        for (const { agent, transcript } of this.#orFull(() => this.#moves.done(ask)))
           this.#files.erased(transcriptPath(this.#paths, agent, transcript)); // or it will be: nobody writes to it
         return null;
       case "left":
-        this.#orFull(() => this.#moves.end(ask.intent));
-        return null;
+        return this.#orFull(() => this.#moves.end(ask));
       case "collect":
         return collectBlobs(this.#database, this.#paths, ask, (sha256) =>
           this.#held.isHeld(sha256, ask.nowMs),

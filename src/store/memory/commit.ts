@@ -5,10 +5,9 @@ import { Fault } from "../../base/fault.ts";
 import { COMMIT_BYTES_MAX, MAILBOX_LETTERS_MAX } from "../../limits.ts";
 import type { Mail } from "../../mail/letter.ts";
 import type { Session, Tail } from "../../sessions/session.ts";
-import { encodeDraft, encodeHeader, headerLine, stamp } from "../../transcript/codec.ts";
-import { blobsOf, entryId, unstamped, type Draft, type Entry, type Header } from "../../transcript/entry.ts";
+import { encodeDraft, encodeHeader, stamp } from "../../transcript/codec.ts";
+import { blobsOf, entryId, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
 import { contextStart, isPersonal, titleOf } from "../../transcript/fold.ts";
-import { checkRotate, checkSeen, headerTooLong, rotatedHeader, rotatedRow } from "../generations.ts";
 import type { Leases } from "../leases.ts";
 import {
   above,
@@ -37,6 +36,7 @@ import {
 import type { SessionKey } from "../../routing/key.ts";
 import type { Change, Changed, Posted } from "../store.ts";
 import { archive, purge, purgeAll, restore, type Changing } from "./archiving.ts";
+import { rotate } from "./rotating.ts";
 import type { Tables, Waiting } from "./tables.ts";
 
 export class Commit {
@@ -253,36 +253,13 @@ export class Commit {
       throw new Fault("stale_writer", `${row.key} was deleted, or began anew, meanwhile`);
   }
 
-  /** Here a history stays in one piece: its lines are the newest file's, and older ones are names for it. */
   #rotate(change: Of<"rotate">, { of }: Before): void {
-    const { lines, older, blobNames, archives } = this.#tables;
-    const { row } = this.#tables.session(change.key);
-    const { id, contextSeq, bytes: oldBytes } = row.transcript;
-    checkRotate(row, change, this.#leases.fenceOf(change.key));
-    this.#tables.checkNew(change.transcript);
-    checkSeen(row, of);
-    const all = lines.get(id) ?? [];
-    const kept = change.keep === "context" ? all.filter(({ seq }) => seq >= contextSeq) : [];
-    const header = headerLine(rotatedHeader(row, change, this.#tables.headers.get(id) ?? null, this.#atMs));
-    if (header === null) throw headerTooLong(row);
-    const bytes = Buffer.byteLength(header) + kept.reduce((sum, entry) => sum + lengthOf(entry), 0);
+    const fence = this.#leases.fenceOf(change.key);
+    const { row, bytes } = rotate(this.#changing, change, { fence, seen: of });
     this.#bytes += bytes;
     if (this.#bytes > COMMIT_BYTES_MAX)
       throw new Fault("bad_input", `more than ${COMMIT_BYTES_MAX} bytes in one commit`);
-    this.#put(lines, change.transcript, change.keep === "context" ? all : []);
-    this.#put(blobNames, change.transcript, new Set(kept.flatMap(blobsOf)));
-    this.#put(this.#tables.headers, change.transcript, JSON.parse(header) as Header);
-    if (change.keep === "context") {
-      this.#put(lines, id, null);
-      this.#put(older, id, { next: change.transcript, bytes: oldBytes });
-    } else {
-      const archived = { id, key: row.key, agent: row.agent, why: "reset", session: row } as const;
-      const all = this.#tables
-        .olderOf(id)
-        .reduce((sum, each) => sum + (older.get(each)?.bytes ?? 0), oldBytes);
-      this.#put(archives, id, { ...archived, archivedAtMs: this.#atMs, bytes: all, packedBytes: null });
-    }
-    this.#keep(rotatedRow(row, change, bytes, this.#atMs));
+    this.#keep(row);
   }
 
   #take(change: Of<"take">): void {
@@ -403,11 +380,6 @@ interface Before {
 }
 
 const NOTHING: Before = { of: null, copied: [], missing: null };
-
-/** The bytes of its line. */
-function lengthOf(entry: Entry): number {
-  return Buffer.byteLength(JSON.stringify(entry)) + 1;
-}
 
 /** As it would come back from a disk, and out of reach of whoever handed it in. */
 function plain<Value>(value: Value): Value {

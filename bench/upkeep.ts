@@ -1,0 +1,284 @@
+// Measure: upkeep of a large home while people use it. 100,000 sessions of about 20 KiB each are there; a fifth of them is archived
+// and packed, with a policy that asks for it, as a round of the daemon does it, while one writer commits and one reader lists.
+// Both are measured without it first, in the same process.
+//
+//   SESSIOND_BENCH_SESSIONS   how many sessions there are (100,000)
+//   SESSIOND_BENCH_ARCHIVED   how many of them go (a fifth)
+//   SESSIOND_BENCH_KIB        of each transcript (20)
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { openLog } from "../src/base/log.ts";
+import { RealWorld } from "../src/base/world.ts";
+import type { UpkeepPolicy } from "../src/config/config.ts";
+import { directKey, parseAgent, type SessionKey } from "../src/routing/key.ts";
+import type { LocalStore } from "../src/store/local/local.ts";
+import type { Archive, Change, Page } from "../src/store/store.ts";
+import type { Draft } from "../src/transcript/entry.ts";
+import type { Plan } from "../src/upkeep/plan.ts";
+import { Upkeep } from "../src/upkeep/rounds.ts";
+import { sampled } from "./event-loop.ts";
+import { textAt, userMessage } from "./load.ts";
+import { median, ms, percent, perSecond, quantile, timed, type Amount, type Figure } from "./measure.ts";
+import type { Run } from "./run.ts";
+import { searchIdle } from "./scratch.ts";
+
+const FOREGROUND_MS_MAX = 100;
+const LOOP_MS_MAX = 50;
+/** How long the two are measured without upkeep. */
+const QUIET_MS = 5_000;
+/** Commits under way at once while the home is made. */
+const IN_FLIGHT = 500;
+/** Sessions are made so far apart by their clock that the oldest is a hundred days old. */
+const SPAN_MS = 100 * 24 * 60 * 60 * 1_000;
+const AGENT = parseAgent("main");
+
+function sizeOf(name: string, otherwise: number): number {
+  const given = Number(process.env[`SESSIOND_BENCH_${name}`] ?? otherwise);
+  if (!Number.isSafeInteger(given) || given < 1) throw new Error(`SESSIOND_BENCH_${name} is a whole number`);
+  return given;
+}
+
+export async function upkeep(run: Run): Promise<Figure[]> {
+  const sessions = sizeOf("SESSIONS", run.sized(100_000));
+  const archived = Math.min(sessions - 1, sizeOf("ARCHIVED", Math.ceil(sessions / 5)));
+  const home = await filled(run, sessions, sizeOf("KIB", 20));
+  const world = new RealWorld();
+  const store = await run.scratch.open(home, world);
+  await searchIdle(store);
+  const front = new Foreground(store);
+  await front.open();
+  globalThis.gc?.();
+  const quietLoop = await sampled(() => front.during(sleep(run.atLeast(1_000, QUIET_MS))));
+  const quiet = front.taken();
+
+  const policy: UpkeepPolicy = { ...POLICY, sessionsMax: sessions + Foreground.SESSIONS - archived };
+  const keeping = new Upkeep({
+    world,
+    log: openLog("error"),
+    store,
+    commit: (changes) => store.commit(changes),
+    policy,
+    programs: () => new Set(),
+  });
+  let plan: Plan | null = null;
+  let [lookMs, runMs] = [0, 0];
+  const busyLoop = await sampled(() =>
+    front.during(
+      (async () => {
+        lookMs = await timed(async () => void (plan = await keeping.plan()));
+        runMs = await timed(() => keeping.run().ended);
+      })(),
+    ),
+  );
+  const busy = front.taken();
+  const share = await compared(store, plan, archived);
+  await keeping.close();
+  await run.scratch.close(store);
+  await run.scratch.remove(home);
+  run.say(`looked for ${(lookMs / 1_000).toFixed(1)} s, ran for ${(runMs / 1_000).toFixed(1)} s`);
+  const of = `${sessions.toLocaleString("en-US")} sessions, upkeep running`;
+  return [
+    ...besides(`commit, ${of}`, busy.commits, quiet.commits),
+    ...besides(`page of 100, ${of}`, busy.lists, quiet.lists),
+    loopFigure(of, busyLoop, quietLoop),
+    told(`upkeep: looking at ${sessions.toLocaleString("en-US")} sessions`, ms(lookMs)),
+    told(
+      `upkeep: archived and packed, of ${archived.toLocaleString("en-US")}`,
+      perSecond((archived / runMs) * 1_000),
+    ),
+    told("upkeep: what packing leaves of a transcript", percent(share)),
+  ];
+}
+
+const POLICY: UpkeepPolicy = {
+  mode: "enforce",
+  everyMinutes: 60,
+  staleDays: 0,
+  sessionsMax: 0,
+  subagentHours: 0,
+  rotateMiB: 0,
+  archiveDays: 0,
+  diskMiB: 0,
+  highWater: 0.9,
+};
+
+/** Fails unless what was done is what was planned. What is left of a byte, packed. */
+async function compared(store: LocalStore, plan: Plan | null, archived: number): Promise<number> {
+  const planned = new Set(plan?.steps.flatMap((step) => (step.do === "archive" ? [step.key] : [])));
+  let [packed, bytes, found] = [0, 0, 0];
+  for (let cursor: string | null = null; ;) {
+    const page: Page<Archive> = await store.archives({ cursor, limit: 500 });
+    for (const each of page.rows) {
+      if (!planned.has(each.key)) throw new Error(`${each.key} is archived, and was not to be`);
+      if (each.packedBytes === null) throw new Error(`${each.key} is not packed`);
+      [packed, bytes, found] = [packed + each.packedBytes, bytes + each.bytes, found + 1];
+    }
+    if (page.next === null) break;
+    cursor = page.next;
+  }
+  if (planned.size !== archived || found !== archived)
+    throw new Error(`${planned.size} were planned and ${found} archived, of ${archived} that were wanted`);
+  return packed / bytes;
+}
+
+/** Somebody who writes, and somebody who looks, one after the other all the time. */
+class Foreground {
+  static readonly SESSIONS = 8;
+  readonly #store: LocalStore;
+  readonly #keys: SessionKey[] = [];
+  #commits: number[] = [];
+  #lists: number[] = [];
+  #seq = 0;
+
+  constructor(store: LocalStore) {
+    this.#store = store;
+  }
+
+  async open(): Promise<void> {
+    for (let n = 0; n < Foreground.SESSIONS; n += 1) {
+      const key = directKey({ agent: AGENT, channel: null, account: null, peer: `front-${n}` });
+      await this.#store.commit([opened(key)]);
+      this.#keys.push(key);
+    }
+  }
+
+  async during(work: Promise<unknown>): Promise<void> {
+    let isOver = false;
+    const ended = work.finally(() => (isOver = true));
+    const writing = async (): Promise<void> => {
+      while (!isOver) {
+        this.#commits.push(await timed(() => this.#write()));
+        await sleep(2);
+      }
+    };
+    const listing = async (): Promise<void> => {
+      while (!isOver) {
+        this.#lists.push(await timed(() => this.#store.sessions({ limit: 100 })));
+        await sleep(5);
+      }
+    };
+    await Promise.all([ended, writing(), listing()]);
+  }
+
+  taken(): { readonly commits: readonly number[]; readonly lists: readonly number[] } {
+    const taken = { commits: this.#commits, lists: this.#lists };
+    [this.#commits, this.#lists] = [[], []];
+    return taken;
+  }
+
+  /** Each session in turn, so each has got as many as the others. */
+  async #write(): Promise<void> {
+    const n = this.#seq++;
+    const key = this.#keys[n % this.#keys.length];
+    if (key === undefined) throw new Error("nothing was opened");
+    const after = Math.floor(n / this.#keys.length);
+    const entries = [userMessage(textAt(n), `ext:bench:front-${n}`)];
+    await this.#store.commit([
+      { do: "append", key, fence: 0, after, entries, rewindTo: null, contextSeq: null },
+    ]);
+  }
+}
+
+function besides(what: string, busy: readonly number[], quiet: readonly number[]): Figure[] {
+  const beside = "the same without upkeep";
+  const longest = Math.max(...busy);
+  return [
+    { what, ours: ms(median(busy), "p50"), base: ms(median(quiet), "p50"), beside, wanted: null },
+    {
+      what,
+      ours: ms(quantile(busy, 0.99), "p99"),
+      base: ms(quantile(quiet, 0.99), "p99"),
+      beside,
+      wanted: null,
+    },
+    {
+      what,
+      ours: ms(longest, "longest"),
+      base: ms(Math.max(...quiet), "longest"),
+      beside,
+      wanted: { words: `≤ ${FOREGROUND_MS_MAX} ms`, met: longest <= FOREGROUND_MS_MAX },
+    },
+  ];
+}
+
+function loopFigure(of: string, busy: readonly number[], quiet: readonly number[]): Figure {
+  const p99 = quantile(busy, 0.99);
+  return {
+    what: `event loop of the main thread, ${of}`,
+    ours: ms(p99, "p99"),
+    base: ms(quantile(quiet, 0.99), "p99"),
+    beside: "the same without upkeep",
+    wanted: { words: `≤ ${LOOP_MS_MAX} ms`, met: p99 <= LOOP_MS_MAX },
+  };
+}
+
+function told(what: string, ours: Amount): Figure {
+  return { what, ours, base: null, beside: "–", wanted: null };
+}
+
+// ── A home ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+class Clock extends RealWorld {
+  #nowMs: number;
+
+  constructor(startMs: number) {
+    super();
+    this.#nowMs = startMs;
+  }
+
+  override nowMs(): number {
+    return Math.floor(this.#nowMs);
+  }
+
+  step(ms: number): void {
+    this.#nowMs += ms;
+  }
+}
+
+async function filled(run: Run, sessions: number, kib: number): Promise<string> {
+  const home = run.scratch.home("upkeep");
+  const clock = new Clock(Date.now() - SPAN_MS);
+  const store = await run.scratch.open(home, clock);
+  const beganMs = performance.now();
+  const underWay = new Set<Promise<unknown>>();
+  for (let n = 0; n < sessions; n += 1) {
+    clock.step(SPAN_MS / sessions);
+    const commit = store.commit(conversation(n, kib)).finally(() => underWay.delete(commit));
+    underWay.add(commit);
+    if (underWay.size >= IN_FLIGHT) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+  await store.checkpoint();
+  await searchIdle(store);
+  await run.scratch.close(store);
+  run.say(`made ${sessions} sessions in ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`);
+  return home;
+}
+
+/** A message, and what came of it: results of tools, which search does not read. */
+function conversation(n: number, kib: number): Change[] {
+  const key = directKey({ agent: AGENT, channel: null, account: null, peer: `p${n}` });
+  const entries = [userMessage(textAt(n), `ext:bench:${n}`)];
+  for (let part = 1; part < kib; part += 1) entries.push(filler(n * 31 + part * 7));
+  return [opened(key), { do: "append", key, fence: 0, after: 0, entries, rewindTo: null, contextSeq: null }];
+}
+
+function filler(n: number): Draft {
+  const data = { text: `${n} ${textAt(n)} ${textAt(n + 1)}`.slice(0, 900) };
+  return { type: "custom", timestamp: new Date().toISOString(), customType: "bench/filler", data };
+}
+
+const world = new RealWorld();
+
+function opened(key: SessionKey): Change {
+  return {
+    do: "open",
+    key,
+    transcript: world.newId(),
+    cwd: "/home/ada/garden",
+    parent: null,
+    settings: {},
+    copy: null,
+    ifExists: "refuse",
+  };
+}

@@ -1,0 +1,80 @@
+// Town: what outlives every life in these months: the tables, and the judge who hears of every commit that is durable.
+
+import type { World } from "../../src/base/world.ts";
+import type { SessionKey } from "../../src/routing/key.ts";
+import { MemoryStore } from "../../src/store/memory.ts";
+import type { Change, Receipt } from "../../src/store/store.ts";
+import type { Judge } from "./judge.ts";
+
+const PROBLEMS_MAX = 50;
+
+export class Town {
+  readonly now: Now;
+  readonly store: MemoryStore;
+  readonly problems: string[] = [];
+  readonly #judge: Judge;
+  readonly #made = new Set<string>();
+  commits = 0;
+
+  constructor(first: World, judge: Judge) {
+    this.now = new Now(first);
+    this.store = new MemoryStore(this.now);
+    this.#judge = judge;
+  }
+
+  async commit(changes: readonly Change[], nowMs: number): Promise<Receipt> {
+    const receipt = await this.store.commit(changes);
+    this.commits += 1;
+    for (const change of changes) {
+      if (change.do === "setJob") this.#made.add(change.job.id);
+    }
+    this.problems.push(
+      ...this.#judge.heard(changes, receipt, nowMs).slice(0, PROBLEMS_MAX - this.problems.length),
+    );
+    return receipt;
+  }
+
+  isMade(job: string): boolean {
+    return this.#made.has(job);
+  }
+
+  delivered(id: string): void {
+    this.#judge.delivered(id);
+  }
+
+  opening(key: SessionKey, transcript: string): Change {
+    return {
+      ...{ do: "open", key, transcript, cwd: "/simulated", parent: null, settings: {}, copy: null },
+      ifExists: "keep",
+    };
+  }
+
+  wrong(what: string): void {
+    if (this.problems.length < PROBLEMS_MAX) this.problems.push(what);
+  }
+}
+
+/** The world of whichever life there is now. */
+class Now implements World {
+  current: World;
+
+  constructor(first: World) {
+    this.current = first;
+  }
+
+  nowMs(): number {
+    return this.current.nowMs();
+  }
+
+  random(): number {
+    return this.current.random();
+  }
+
+  newId(): string {
+    return this.current.newId();
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return this.current.sleep(ms, signal);
+  }
+}
