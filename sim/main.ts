@@ -1,18 +1,21 @@
 // npm run sim -- [--seeds 100] [--from 1] [--variant NAME]
 // npm run sim -- --seed S [--deeds 1,4] [--deaths 0] [--trace] [--variant NAME]
+// npm run sim -- --months [--seed S] [--variant NAME]
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { again, partOf, simulate, twice, type Failed, type Run } from "./campaign.ts";
+import { tellMonths } from "./months/tell.ts";
 import { run } from "./run.ts";
 import type { Tally } from "./tally.ts";
 import { brokenRun, VARIANTS, type Variant } from "./variants.ts";
 
 const USAGE =
   "usage: npm run sim -- [--seeds N] [--from S] [--variant NAME]\n" +
-  "       npm run sim -- --seed S [--deeds 1,4|none] [--deaths 0|none] [--trace] [--variant NAME]\n";
+  "       npm run sim -- --seed S [--deeds 1,4|none] [--deaths 0|none] [--trace] [--variant NAME]\n" +
+  "       npm run sim -- --months [--seed S] [--variant NAME]\n";
 
 /** Whatever is wrong with what was typed is answered with what can be. */
 function argued() {
@@ -25,6 +28,7 @@ function argued() {
         deeds: { type: "string" },
         deaths: { type: "string" },
         trace: { type: "boolean", default: false },
+        months: { type: "boolean", default: false },
         variant: { type: "string" },
       },
     });
@@ -99,6 +103,7 @@ async function many(of: Run): Promise<boolean> {
 
 async function main(): Promise<boolean> {
   const { variant, seed } = values;
+  if (values.months) return await tellMonths(whole(seed ?? "1", "seed"), variant, tell);
   if (variant !== undefined && !Object.hasOwn(VARIANTS, variant)) {
     process.stderr.write(`no such variant: ${variant}. There are: ${Object.keys(VARIANTS).join(", ")}\n`);
     process.exit(64);

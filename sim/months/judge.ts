@@ -53,6 +53,7 @@ export class Judge {
   /** What a turn said of its end, and when, by the id of the run. */
   readonly #ends = new Map<string, { readonly outcome: string; readonly atMs: number }>();
   readonly #owed = new Map<string, number>(); //   answers, by id: how often each was told
+  readonly #notices = new Map<string, number>(); // by job
   readonly #beats = new Map<string, number[]>();
   #aliveSinceMs = 0;
   readonly #tally = { lost: 0, timeouts: 0, disabled: 0, beats: 0 };
@@ -75,7 +76,8 @@ export class Judge {
     for (const { id, repeated } of posts) {
       if (repeated) problems.push(`M5 ${id} was posted again`);
       this.#letters.set(id, (this.#letters.get(id) ?? 0) + 1);
-      if (this.#owed.has(id)) this.delivered(id);
+      const disabled = /^cause:job:([^:]+):[^:]+:disabled$/.exec(id)?.[1];
+      if (disabled !== undefined) this.#notices.set(disabled, (this.#notices.get(disabled) ?? 0) + 1);
       if (/^cause:heartbeat:[^:]+:\d+$/.test(id)) problems.push(...this.#beat(id, nowMs));
     }
     for (const change of changes) {
@@ -216,7 +218,7 @@ export class Judge {
       }
       sums.times += counted;
       for (const name of ["ran", "skipped", "coalesced"] as const) sums[name] += job.counts[name];
-      problems.push(...this.#rest(known, job, nowMs));
+      problems.push(...this.#rest(known, job));
       const next = times[counted] ?? Infinity;
       const byMs = nowMs - staggerOf(job.id, job.staggerMs) - LATE_MS_MAX;
       const isFree = job.current === null && job.why === null && nowMs - this.#aliveSinceMs > LATE_MS_MAX;
@@ -234,12 +236,9 @@ export class Judge {
   }
 
   /** M6. */
-  #rest({ planned }: Known, job: Job, _nowMs: number): string[] {
-    const told = [...this.#letters].filter(
-      ([id]) => id.startsWith(`cause:job:${job.id}:`) && id.endsWith(":disabled"),
-    );
-    const count = told.reduce((sum, [, times]) => sum + times, 0);
+  #rest({ planned }: Known, job: Job): string[] {
+    const notices = this.#notices.get(job.id) ?? 0;
     if (planned.isFailing !== (job.why !== null)) return [`M6 ${job.id}: ${job.why ?? "it is not disabled"}`];
-    return count === (planned.isFailing ? 1 : 0) ? [] : [`M6 ${job.id}: ${count} notices`];
+    return notices === (planned.isFailing ? 1 : 0) ? [] : [`M6 ${job.id}: ${notices} notices`];
   }
 }

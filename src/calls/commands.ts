@@ -50,7 +50,7 @@ function helpLine({ name, takes, about }: Command): string {
   return `/${name}${takes === "" ? "" : ` ${takes}`}: ${about}`;
 }
 
-export function unknown(name: string): Fault {
+function unknown(name: string): Fault {
   const near = nearest(name, [...BY_NAME.keys()]);
   const hint = near === null ? "" : `; did you mean /${near}?`;
   return new Fault(

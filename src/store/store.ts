@@ -106,7 +106,7 @@ export type Change =
   | { readonly do: "restore"; readonly archive: string }
   // Erased for good, like a session that is deleted.
   | { readonly do: "purge"; readonly archive: string }
-  // The end: row, transcript, mail, timers, blobs and search index; a tombstone stays. Letters that have another
+  // The end: row, transcript, mail, timers, blobs, search index, and what was archived under its key; a tombstone stays. Letters that have another
   // address go there. The files go just after it is acknowledged, or with the next start.
   | {
       readonly do: "delete";

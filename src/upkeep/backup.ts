@@ -2,8 +2,8 @@
 //
 // A copy of everything as it was at one moment, made while the daemon runs or not. The database is copied
 // first, in one read transaction; every transcript then up to the length that this copy knows. Transcripts only
-// grow, so what is copied later is still what it was, also if it was packed since. Lines that were only in the journal are in the copied
-// journal, and the first start on the copy writes them into their files.
+// grow, so what is copied later is still what it was, also if it was packed since. Lines that were only in the journal are in
+// the copied journal, and the first start on the copy writes them into their files.
 
 import {
   closeSync,

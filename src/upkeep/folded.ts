@@ -21,6 +21,8 @@ export interface Folded {
   readonly header: Header | null;
   /** Of its first entry; of the one that comes next, where it has none. */
   readonly firstSeq: number;
+  /** Its first entry goes on from one of an earlier file. A conversation that begins anew does not, whatever that file has since. */
+  readonly continues: boolean;
   readonly lastSeq: number;
   readonly leafId: string | null;
   readonly contextSeq: number;
@@ -71,6 +73,7 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
   const folded: Mutable<Folded> = {
     header: null,
     firstSeq: 1,
+    continues: false,
     lastSeq: 0,
     leafId: null,
     contextSeq: 1,
@@ -106,6 +109,7 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
     } else {
       if (item.parentId !== folded.leafId && !afterGap) folded.jumpSeq = item.seq;
       const { header } = folded;
+      if (folded.leafId === null) folded.continues = item.parentId !== null;
       if (folded.leafId === null && header?.previous !== undefined && header.firstSeq === undefined)
         folded.firstSeq = folded.contextSeq = item.seq; // It did not fit the first line.
       afterGap = false;

@@ -295,3 +295,27 @@ test("a state of the version before, which knows no earlier files, is looked at,
   assert.ok(existsSync(file.replace(path, pathsIn(to).home)));
   assert.deepEqual(rebuild(path, 0, () => {}).lost, []);
 });
+
+test("a conversation that came back and went on is the one that a key has, also from the files alone", async (t) => {
+  const home = await rotatedHome(t);
+  const [old] = await archivesOf(home);
+  const now = await home.row(ANEW);
+  assert(old);
+  const { id, lastSeq } = now.transcript;
+  await home.store.commit([
+    { do: "archive", key: ANEW, expect: { transcript: id, lastSeq }, why: "asked" },
+    { do: "restore", archive: old.id },
+  ]);
+  home.world.pass(1_000);
+  const held = await hold(home, ANEW);
+  await held.commit({ entries: [personal("back again")] });
+  const row = await home.row(ANEW);
+  const before = await everything(home);
+  await home.close();
+  assert.deepEqual(await findingsIn(home.path), []);
+  home.loseDatabases();
+  rebuild(home.path, home.world.nowMs(), () => {});
+  await home.reopen();
+  assert.deepEqual((await home.row(ANEW)).transcript, row.transcript);
+  assert.deepEqual(await everything(home), before);
+});

@@ -34,10 +34,23 @@ export interface Lived {
   readonly before: readonly History[];
 }
 
-/** Of the files of one key, those that nobody names as the one before: of each a history goes back. */
+/**
+ * Of the files of one key, those in which no history goes on: the one that was written to last comes first. Where a
+ * conversation began anew both are there, as the earlier one may have come back since; else the later one is newer.
+ */
 export function headsOf(files: readonly Found[]): Found[] {
   const named = new Set(files.map((file) => previousOf(file)));
-  return files.filter(({ id }) => !named.has(id));
+  const continued = new Set(files.filter(({ continues }) => continues).map((file) => previousOf(file)));
+  const writtenAt = ({ lastTimestamp, header }: Found): string => lastTimestamp ?? header?.timestamp ?? "";
+  return files
+    .filter(({ id }) => !continued.has(id))
+    .toSorted(
+      (a, b) => compare(writtenAt(b), writtenAt(a)) || Number(named.has(a.id)) - Number(named.has(b.id)),
+    );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 export function livedFrom(
@@ -60,7 +73,8 @@ export function livedFrom(
       break;
     }
     seen.add(previous.id);
-    if (at.firstSeq > previous.lastSeq)
+    // The earlier one may have come back and gone on since, and then has these numbers too.
+    if (!at.continues || at.firstSeq > previous.lastSeq)
       chains.push({ files: [previous], endedAt: at.header?.timestamp ?? null });
     else chains.at(-1)?.files.unshift(previous);
     at = previous;

@@ -1,7 +1,7 @@
 // Rebuild
 //
 // Makes state.sqlite anew from the transcripts alone, and says what they do not know. The old one is kept
-// beside it. Lines that only its journal has are written into their files first, if it can be read at all.
+// beside it. What is packed becomes an archive again, what is not a session. Lines that only its journal has are written into their files first, if it can be read at all.
 //
 // A crash in the middle leaves the old state in place: the new one gets its name when it is whole.
 
@@ -19,6 +19,8 @@ import { FileSource } from "../transcript/lines.ts";
 import { foldTranscript, isBeginning, REASONS, type Folded } from "./folded.ts";
 import { headsOf, livedFrom, type Found, type Lived } from "./histories.ts";
 import { writeRows } from "./remade.ts";
+import { packedFiles } from "./fsck-archives.ts";
+import { readShelved } from "./shelved.ts";
 
 export interface Rebuilt {
   readonly sessions: number;
@@ -34,13 +36,15 @@ export function rebuild(home: string, nowMs: number, progress: (done: number) =>
   const owner = takeHome(paths, nowMs);
   try {
     const lost = knownOnlyToOld(paths);
-    const found = livedByKey(paths, readAll(paths, lost, progress), lost);
+    const plain = readAll(paths, lost, progress);
+    const lived = livedByKey(paths, plain, lost);
+    const shelved = readShelved(paths, new Set(plain.map(({ id }) => id)), lost, keyOf);
     const fresh = `${paths.state}.rebuilt`;
     for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${fresh}${suffix}`, { force: true });
-    writeRows(fresh, found, lost, nowMs);
+    writeRows(fresh, { lived, shelved }, lost, nowMs);
     const keptAs = swap(paths, fresh, nowMs);
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${paths.search}${suffix}`, { force: true }); // derived: made anew at the next start
-    return { sessions: found.length, lost, keptAs };
+    return { sessions: lived.length, lost, keptAs };
   } finally {
     owner.release();
   }
@@ -50,7 +54,7 @@ export function rebuild(home: string, nowMs: number, progress: (done: number) =>
 function knownOnlyToOld(paths: Paths): string[] {
   const said: string[] = [];
   if (!existsSync(paths.state)) {
-    const isNew = transcriptFiles(paths).next().done === true;
+    const isNew = transcriptFiles(paths).next().done === true && packedFiles(paths).next().done === true;
     return isNew ? [] : ["there is no old state: " + ONLY_STATE_KNOWS];
   }
   try {
@@ -176,21 +180,18 @@ function livedByKey(paths: Paths, found: readonly Found[], lost: string[]): Live
   const lived: Lived[] = [];
   const files = new Map(found.map((one) => [one.id, one]));
   for (const [, ofKey] of Map.groupBy(found, ({ key }) => key)) {
-    const [newest, ...others] = headsOf(ofKey).toSorted(
-      (a, b) => -compare(a.lastTimestamp ?? "", b.lastTimestamp ?? ""),
-    );
+    const [newest, ...others] = headsOf(ofKey);
     if (newest === undefined) continue; // Each names another: no history of ours is a circle.
-    lived.push(livedFrom(paths, newest, files, lost));
+    const one = livedFrom(paths, newest, files, lost);
+    const known = new Set(one.before.map(({ id }) => id));
+    lived.push(one);
     for (const other of others)
-      lost.push(
-        `${other.key}: transcript ${other.id} is older than ${newest.id}; it is left on the disk, without a session`,
-      );
+      if (!known.has(other.id))
+        lost.push(
+          `${other.key}: transcript ${other.id} is older than ${newest.id}; it is left on the disk, without a session`,
+        );
   }
   return lived;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Under both names, so that at no moment there is no state; under the new one alone where a file has only one name. */

@@ -4,14 +4,21 @@ import { DatabaseSync } from "node:sqlite";
 import { MAIL_ID_KEPT_MS } from "../limits.ts";
 import { describeKey, isOneShot } from "../routing/key.ts";
 import type { RunState, Session } from "../sessions/session.ts";
+import { putAway } from "../store/local/archiving.ts";
 import { Generations } from "../store/local/generations.ts";
 import { climb, LADDER, tune } from "../store/local/schema.ts";
 import { Tables } from "../store/local/tables.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
 import { addTokens, type TokenUsage } from "../transcript/fold.ts";
 import type { History, Lived } from "./histories.ts";
+import type { Shelved } from "./shelved.ts";
 
-export function writeRows(path: string, found: readonly Lived[], lost: string[], nowMs: number): void {
+export function writeRows(
+  path: string,
+  { lived: found, shelved }: { readonly lived: readonly Lived[]; readonly shelved: readonly Shelved[] },
+  lost: string[],
+  nowMs: number,
+): void {
   const database = new DatabaseSync(path);
   try {
     tune(database, "write");
@@ -23,7 +30,10 @@ export function writeRows(path: string, found: readonly Lived[], lost: string[],
         [now, ...before].flatMap(({ files }) => files.map((file) => [file.id, now] as const)),
       ),
     );
+    for (const { history } of shelved) for (const { id } of history.files) byId.set(id, history);
     database.exec("BEGIN IMMEDIATE");
+    // First, as a session is put away from its own place, which the one of today has.
+    for (const each of shelved) writeShelved(written, each, lineageOf(each.history, byId, lost));
     const lines = new Map(found.map((one) => [one, lineageOf(one.now, byId, lost)]));
     const trees = treesOf(lines.values());
     for (const [one, line] of lines) writeLived(written, one, { line, tree: trees.get(one.now) ?? null });
@@ -40,6 +50,20 @@ interface Written {
   readonly tables: Tables;
   readonly generations: Generations;
   readonly nowMs: number;
+}
+
+function writeShelved(
+  { database, tables, generations, nowMs }: Written,
+  { history, packedBytes }: Shelved,
+  line: readonly History[],
+): void {
+  const row = rowFrom(history, line, null);
+  const n = tables.insert(row);
+  for (const { agent, id, bytes, cut, skip } of history.older)
+    generations.insert({ transcript: id, agent, bytes, cut, skip }, { session: n });
+  putAway(database, { n, row }, "asked", nowMs);
+  database.prepare("UPDATE archives SET packed_bytes = ? WHERE id = ?").run(packedBytes, history.id);
+  writeNames({ tables, nowMs }, history, n);
 }
 
 function writeLived(
@@ -69,13 +93,16 @@ function writeLived(
         JSON.stringify(rowFrom(history, line, null)),
       );
   }
-  for (const history of [now, ...before]) {
-    for (const file of history.files) for (const sha256 of file.blobs) tables.nameBlob(sha256, file.id);
-    // So that a late repeat of a letter is known, also after this.
-    for (const [id, takenMs] of history.letters)
-      if (takenMs >= nowMs - MAIL_ID_KEPT_MS || !id.startsWith("ext:"))
-        tables.rememberTaken(id, { n, key: now.key }, takenMs);
-  }
+  for (const history of [now, ...before]) writeNames({ tables, nowMs }, history, n);
+}
+
+/** The blobs that it names, and the letters that it took. */
+function writeNames({ tables, nowMs }: Pick<Written, "tables" | "nowMs">, history: History, n: number): void {
+  for (const file of history.files) for (const sha256 of file.blobs) tables.nameBlob(sha256, file.id);
+  // So that a late repeat of a letter is known, also after this.
+  for (const [id, takenMs] of history.letters)
+    if (takenMs >= nowMs - MAIL_ID_KEPT_MS || !id.startsWith("ext:"))
+      tables.rememberTaken(id, { n, key: history.key }, takenMs);
 }
 
 /** From itself up to its root. */

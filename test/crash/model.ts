@@ -100,7 +100,9 @@ function moved(
   accounts.delete(name);
   if (change.do === "purge") return true;
   if (accounts.has(key)) return false;
-  accounts.set(key, account);
+  // What began anew in the middle of a turn does not go on with it.
+  const isOver = account.state.kind === "ended";
+  accounts.set(key, isOver ? account : { ...account, state: { kind: "idle" }, signal: "none" });
   return true;
 }
 

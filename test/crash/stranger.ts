@@ -68,7 +68,9 @@ function withOlder(
     const there = id === undefined ? "" : readOr(pathOf(id), () => {});
     const [header = "", ...earlier] = there.split("\n").slice(0, -1);
     const cut = earlier.findIndex((line) => parsed(line, () => {})[0]?.seq === firstSeq);
-    if (id === undefined || cut < 0) return { lines, older };
+    // The earlier one may have come back and gone on: then it has these numbers too.
+    const isAnew = parsed(lines[0] ?? '{"parentId":null}', () => {})[0]?.parentId === null;
+    if (id === undefined || cut < 0 || isAnew) return { lines, older };
     if (earlier.slice(cut).some((line, at) => line !== lines[at]))
       complain(`a file does not begin with what ${id} ends with`);
     older.unshift(id);

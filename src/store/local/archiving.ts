@@ -41,23 +41,9 @@ export class Archiving {
       timer: this.#has("SELECT 1 FROM timers WHERE key = ? LIMIT 1", key),
       answer: this.#has("SELECT 1 FROM outbox WHERE key = ? AND refused IS NULL LIMIT 1", key),
     });
-    this.putAway(numbered, why, atMs);
+    putAway(this.#database, numbered, why, atMs);
     this.#rows.drop(key);
     return this.#leases.forget(key);
-  }
-
-  /** Also for a row that was never anything else, when a state is made anew. */
-  putAway({ n, row }: Numbered, why: ArchiveWhy, atMs: number): void {
-    const { id, bytes } = row.transcript;
-    this.#generations.toArchive(n, id);
-    this.#generations.add({ n, row }, { archive: id }, { cut: bytes, skip: 0 });
-    const all = this.#generations.list({ archive: id }).reduce((sum, each) => sum + each.bytes, 0);
-    this.#database
-      .prepare(
-        "INSERT INTO archives (id, key, agent, why, archived_ms, bytes, n, session) VALUES (?,?,?,?,?,?,?,?)",
-      )
-      .run(id, row.key, row.agent, why, atMs, all, n, JSON.stringify(row));
-    this.#database.prepare("DELETE FROM sessions WHERE n = ?").run(n);
   }
 
   /** The session is what it was, under the number that it had: its letters are known by that. */
@@ -103,6 +89,21 @@ export class Archiving {
   #has(sql: string, value: string): boolean {
     return this.#database.prepare(sql).get(value) !== undefined;
   }
+}
+
+/** The row of a session becomes an archive. What it waits for, or who waits for it, is not looked at here. */
+export function putAway(database: DatabaseSync, { n, row }: Numbered, why: ArchiveWhy, atMs: number): void {
+  const generations = new Generations(database);
+  const { id, bytes } = row.transcript;
+  generations.toArchive(n, id);
+  generations.add({ n, row }, { archive: id }, { cut: bytes, skip: 0 });
+  const all = generations.list({ archive: id }).reduce((sum, each) => sum + each.bytes, 0);
+  database
+    .prepare(
+      "INSERT INTO archives (id, key, agent, why, archived_ms, bytes, n, session) VALUES (?,?,?,?,?,?,?,?)",
+    )
+    .run(id, row.key, row.agent, why, atMs, all, n, JSON.stringify(row));
+  database.prepare("DELETE FROM sessions WHERE n = ?").run(n);
 }
 
 /** What archiveFrom needs; begin a SELECT with it. */
