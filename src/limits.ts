@@ -135,6 +135,13 @@ export const UNFINISHED_KEPT_MS = 10 * 60 * 1_000;
 /** How long a blob is kept before the entry that names it is committed. */
 export const BLOB_HELD_MS = 60 * 60 * 1_000;
 
+/**
+ * Archives that are packed together, and share their transactions and the syncs of directories, as long as they have no more bytes
+ * than this: some tenths of a second. One that has more is packed alone.
+ */
+export const PACK_AT_ONCE = 24;
+export const PACK_BYTES_AT_ONCE = 16 * 1024 * 1024;
+
 /** Events, and bytes of them, that wait for one follower. Past either it is cut off and told where to go on. */
 export const FOLLOWER_EVENTS_MAX = 4_096;
 export const FOLLOWER_BYTES_MAX = 8 * 1024 * 1024;

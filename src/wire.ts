@@ -12,6 +12,7 @@ import { cleaning } from "./base/redact.ts";
 import type { World } from "./base/world.ts";
 import type { System, Tokens } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
+import { News } from "./calls/news.ts";
 import { isReminder } from "./calls/received.ts";
 import { opening } from "./calls/send.ts";
 import { Totals } from "./calls/totals.ts";
@@ -33,6 +34,7 @@ import { Budgets } from "./sessions/budget.ts";
 import type { Change, Receipt, Store } from "./store/store.ts";
 import { heartbeatEnded } from "./timers/alert.ts";
 import { Clock } from "./timers/clock.ts";
+import { armJobs } from "./timers/arming.ts";
 import { timerDoor } from "./timers/ended.ts";
 import { jobDue, type JobParts } from "./timers/firing.ts";
 import { fitHeartbeats, heartbeatDue, type HeartbeatParts } from "./timers/heartbeat.ts";
@@ -91,12 +93,11 @@ export function wire(wiring: Wiring): Wired {
   const processSlots = toolSlots(world, config);
   const shared = { world, store, catalog, processes, slots, processSlots, answers: new Answers() };
   const totals = new Totals(world.nowMs());
+  const news = new News(log, world.nowMs());
   const commit = async (changes: readonly Change[]): Promise<Receipt> => {
     const receipt = await store.commit(changes);
-    lanes.told(changes, receipt);
-    clock.told(changes);
-    totals.told(changes);
-    for (const change of changes) if (change.do === "archive") bus.deleted(change.key);
+    for (const each of [lanes, clock, totals, news]) each.told(changes, receipt);
+    tellArchived(bus, changes);
     wiring.told?.(changes, receipt);
     return receipt;
   };
@@ -145,6 +146,15 @@ export function wire(wiring: Wiring): Wired {
   return { system, bus, door };
 }
 
+/** Who follows a session that was put out of the way hears of it. */
+function tellArchived(bus: Bus, changes: readonly Change[]): void {
+  for (const change of changes) {
+    if (change.do === "archive") bus.archived(change.key, change.expect.transcript);
+    if (change.do === "restore" && change.over !== null)
+      bus.archived(change.over.key, change.over.transcript);
+  }
+}
+
 /** What goes on while nobody looks: jobs, heartbeats, upkeep. */
 function unattendedIn(
   { config, world, log, store, channels, task, processes }: Wiring,
@@ -173,12 +183,13 @@ function unattendedIn(
   return { heartbeat, jobs, upkeep, due, doors };
 }
 
-/** Every agent's main session exists from the first start, and its heartbeat; then what was left is gone on with. */
+/** Every agent's main session exists from the first start, its heartbeat, and the alarms of its jobs; then what was left is gone on with. */
 export async function begin(system: System): Promise<void> {
   const mains = [...system.config.agents.keys()].map(mainKey);
   await system.store.commit(await Promise.all(mains.map((key) => opening(system, key))));
-  const beats = await fitHeartbeats(system.heartbeat);
-  if (beats.length > 0) await system.store.commit(beats);
+  const commit = (changes: readonly Change[]): Promise<Receipt> => system.store.commit(changes);
+  await fitHeartbeats(system.heartbeat, commit);
+  await armJobs(system.jobs, commit);
   system.lanes.start();
   system.clock.start();
   system.upkeep.start();

@@ -25,11 +25,16 @@ export interface HandsParts {
 
 const MINUTE_MS = 60_000;
 
+/** How often a door is told the same twice. */
+const AGAIN = 0.05;
+
 export class Hands {
   readonly #parts: HandsParts;
   readonly #failing: ReadonlySet<string>;
   /** By the id of the letter. */
   readonly #working = new Map<string, AbortController>();
+  /** Answers that are on their way to their door. */
+  readonly #handing = new Set<string>();
 
   constructor(parts: HandsParts) {
     this.#parts = parts;
@@ -134,17 +139,27 @@ export class Hands {
 
   /** Handed over until it is taken; then it is off the list. */
   #hand(outgoing: Outgoing): void {
+    if (this.#handing.has(outgoing.id)) return;
+    this.#handing.add(outgoing.id);
     void this.#deliver(outgoing).catch((error: unknown) =>
       this.#parts.town.wrong(`the door: ${outgoing.id}: ${String(error)}`),
     );
   }
 
   async #deliver(outgoing: Outgoing): Promise<void> {
-    const { door, commit, town } = this.#parts;
-    const isOfTimer = isTimer(outgoing.route);
-    if (isOfTimer) await door(outgoing, new AbortController().signal);
-    else town.delivered(outgoing.id);
+    const { door, commit, town, dice, world } = this.#parts;
+    const { signal } = new AbortController();
+    if (!isTimer(outgoing.route)) town.delivered(outgoing.id);
+    else {
+      await door(outgoing, signal);
+      // As an outbox does that was not told: the same comes again, when something else may go on by then.
+      if (dice.random() < AGAIN) {
+        await world.sleep(dice.random() * 120 * MINUTE_MS, signal);
+        await door(outgoing, signal);
+      }
+    }
     await commit([{ do: "settle", id: outgoing.id, refused: null }]);
+    this.#handing.delete(outgoing.id);
   }
 }
 

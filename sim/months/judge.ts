@@ -14,7 +14,7 @@ import { isWithin } from "../../src/timers/hours.ts";
 import { isTimer } from "../../src/mail/task.ts";
 import type { Change, Receipt } from "../../src/store/store.ts";
 import type { Job, Run } from "../../src/timers/job.ts";
-import { JOB_MADE_UP_MAX, RUN_LOST_MS } from "../../src/timers/limits.ts";
+import { JOB_MADE_UP_MAX, ON_TIME_MS, RUN_LOST_MS } from "../../src/timers/limits.ts";
 import { staggerOf } from "../../src/timers/schedule.ts";
 import { turnEndIn } from "../../src/timers/told.ts";
 import { Almanac } from "./almanac.ts";
@@ -155,7 +155,7 @@ export class Judge {
       ).length;
       if (left !== JOB_MADE_UP_MAX) problems.push(`M3 ${id}: ${passed.length - 1} were not made up for`);
     }
-    if (spec.missed === "skip" && (lateMs > spec.graceMs || lateMs < 0))
+    if (spec.missed === "skip" && (lateMs > Math.max(spec.graceMs, ON_TIME_MS) || lateMs < 0))
       problems.push(`M3 ${id}: it runs ${lateMs} ms late, though it would be skipped`);
     if (!isNewest) problems.push(`M3 ${id}: the run stands for an older time than it counts`);
     const freeMs = Math.max(run.dueAtMs + staggerOf(id, spec.staggerMs), this.#aliveSinceMs, freeSinceMs);
@@ -174,9 +174,7 @@ export class Judge {
     if (posted !== 1) problems.push(`M5 ${id}: run ${run.id} has ${posted} letters`);
     if (outcome === "lost") this.#tally.lost += 1;
     if (outcome === "timeout") this.#tally.timeouts += 1;
-    // Who was away for long gives a run up in the moment in which it ends.
-    const isLost = said === undefined || (said.outcome === "timeout" && nowMs - said.atMs <= LATE_MS_MAX);
-    if (outcome === "lost" ? !isLost : said?.outcome !== outcome)
+    if ((outcome === "lost" ? undefined : outcome) !== said?.outcome)
       problems.push(`M5 ${id}: run ${run.id} is ${outcome}, and its turn said ${said?.outcome ?? "nothing"}`);
     if (outcome === "lost" && nowMs < run.startedAtMs + spec.timeoutMs + RUN_LOST_MS)
       problems.push(`M5 ${id}: run ${run.id} is lost too early`);

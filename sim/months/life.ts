@@ -95,8 +95,7 @@ export class Life {
   async #begin(): Promise<void> {
     const keys = [...this.#heartbeat.config.agents.keys()].map(mainKey);
     await this.#commit(keys.map((key) => this.#town.opening(key, this.world.newId())));
-    const beats = await fitHeartbeats(this.#heartbeat);
-    if (beats.length > 0) await this.#commit(beats);
+    await fitHeartbeats(this.#heartbeat, (changes) => this.#commit(changes));
     const { rows } = await this.#store.jobs({ limit: 500 });
     const known = new Set(rows.map(({ id }) => id));
     for (const { id, agent, spec } of this.#plan.jobs)

@@ -112,7 +112,7 @@ function jobsOf(dice: SimulatedWorld, of: Of): PlannedJob[] {
       schedule: { kind: "every", everyMs, fromMs: months.fromMs + HOUR_MS },
       times: (almanac) => almanac.every(everyMs, months.fromMs + HOUR_MS),
     },
-    { name: "at", schedule: { kind: "at", atMs }, times: () => [atMs] },
+    { name: "at", schedule: { kind: "at", atMs, zone: "UTC" }, times: () => [atMs] },
     ...(n % 5 === 0 ? [cron("nights", NIGHTS)] : []),
     ...(n < POLICIES.length ? [cron("hourly", HOURLY)] : []),
     ...(n % 10 === 5 ? [{ ...cron("failing", NIGHTS), isFailing: true }] : []),

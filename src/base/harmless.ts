@@ -44,6 +44,26 @@ function widthOfOne(grapheme: string): number {
   return WIDE.test(grapheme) ? 2 : 1;
 }
 
+/** At most that many columns; of what is longer the beginning and the end stay: of keys and ids those tell one from the other. */
+export function cutMiddle(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  const room = Math.max(0, columns - 1);
+  const head = taken(graphemesOf(text), Math.ceil(room / 2));
+  const tail = taken(graphemesOf(text).toReversed(), room - widthOf(head.join("")));
+  return columns < 1 ? "" : `${head.join("")}…${tail.toReversed().join("")}`;
+}
+
+function graphemesOf(text: string): readonly string[] {
+  return [...GRAPHEMES.segment(text)].map(({ segment }) => segment);
+}
+
+/** As many as there is room for. */
+function taken(graphemes: readonly string[], columns: number): readonly string[] {
+  let width = 0;
+  const end = graphemes.findIndex((each) => (width += widthOfOne(each)) > columns);
+  return end === -1 ? graphemes : graphemes.slice(0, end);
+}
+
 /** At most that many columns; what is longer ends in …. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;

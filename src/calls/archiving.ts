@@ -5,11 +5,11 @@ import { Fault } from "../base/fault.ts";
 import { unlessLate } from "../base/waiting.ts";
 import { mainKey, parseKey, type AgentId } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Archive, Change } from "../store/store.ts";
+import type { Archive, Change, Untouched } from "../store/store.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
 import { ARCHIVE_PACK_MS } from "./limits.ts";
 import { reached } from "./reach.ts";
-import { quietTree } from "./removing.ts";
+import { mustRest, quietTree } from "./removing.ts";
 import { sessionKey } from "./setting-shapes.ts";
 import { iso } from "./views.ts";
 
@@ -51,7 +51,10 @@ const restoreInput = z.strictObject({
   swap: z
     .boolean()
     .default(false)
-    .describe("True: if its key has a session now, that one is archived, in the same moment."),
+    .describe(
+      "True: if its key has a session now, that one is archived, in the same moment. Timers, jobs, answers and children stay " +
+        "with the key, and what was used goes on; settings are those of the archive.",
+    ),
 });
 const restoredOutput = z.strictObject({
   sessionKey,
@@ -84,9 +87,12 @@ async function archive(
   };
 }
 
-function putAway({ key, transcript }: Session): Change {
-  const expect = { transcript: transcript.id, lastSeq: transcript.lastSeq };
-  return { do: "archive", key, expect, why: "asked" };
+function putAway(session: Session): Change {
+  return { do: "archive", key: session.key, expect: seenOf(session), why: "asked" };
+}
+
+function seenOf({ transcript }: Session): Untouched {
+  return { transcript: transcript.id, lastSeq: transcript.lastSeq };
 }
 
 /** Not waited for too long: upkeep packs what is left. */
@@ -103,6 +109,7 @@ async function archives(
     ...(agent === undefined ? {} : { agent }),
     ...(text === undefined ? {} : { key: parseKey(text) }),
     ...(one === undefined ? {} : { id: one }),
+    newest: true,
     limit,
     cursor: cursor ?? null,
   });
@@ -140,25 +147,19 @@ async function restore(
     throw new Fault("exists", `${key} has a session now: nothing was restored`, {
       todo: "archive that one first, or restore with `swap`, which does both at once",
     });
-  const away = present === null ? [] : [await alone(system, present)];
+  if (present !== null) await mustRest(system, present, "restored");
   await system.store.unpack(one);
   return {
-    changes: [...away.map(putAway), { do: "restore", archive: one }],
+    changes: [{ do: "restore", archive: one, over: present && { key, ...seenOf(present) } }],
     output: async () => {
-      await packed(system, away);
-      const archived = away[0]?.transcript.id ?? null;
-      return { sessionKey: key, entries: session.transcript.lastSeq, archived };
+      if (present !== null) await packed(system, [present]);
+      return {
+        sessionKey: key,
+        entries: session.transcript.lastSeq,
+        archived: present?.transcript.id ?? null,
+      };
     },
   };
-}
-
-/** Only without children: they would be below one that they never knew. */
-async function alone(system: System, session: Session): Promise<Session> {
-  const [, child] = await quietTree(system, session, "restored");
-  if (child === undefined) return session;
-  throw new Fault("busy", `${session.key} has children, such as ${child.key}: nothing was restored`, {
-    todo: "archive or remove its children first",
-  });
 }
 
 async function purgeArchive(
@@ -189,7 +190,7 @@ export const archiveCalls = {
     run: archive,
   }),
   archives: call({
-    about: "Sessions that are out of the way, and conversations before a reset; oldest first.",
+    about: "Sessions that are out of the way, and conversations before a reset; newest first.",
     who: "person",
     tool: null,
     scope: "read",

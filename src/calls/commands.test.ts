@@ -16,13 +16,15 @@ test("docs/chat-commands.md has every command as help has it", () => {
 });
 
 test("a command is a known word with a slash, and what follows it", () => {
-  const found = (text: string): [string, string] | null => {
-    const { command, rest } = commandIn(text) ?? {};
+  const found = (text: string, isAlone = true): [string, string] | null => {
+    const { command, rest } = commandIn(text, isAlone) ?? {};
     return command === undefined ? null : [command.name, rest ?? ""];
   };
   assert.deepEqual(found("/status"), ["status", ""]);
   assert.deepEqual(found("  /status \n"), ["status", ""]);
-  assert.deepEqual(found("/STATUS@a_bot now"), ["status", "now"]);
+  assert.deepEqual(found("/STATUS@a_bot"), ["status", ""]);
+  assert.deepEqual(found("/Label@a_bot now"), ["label", "now"]);
+  assert.deepEqual(found("/help Status"), ["help", "Status"]);
   assert.deepEqual(found("/reset"), ["new", ""]);
   assert.deepEqual(found("/subagents\tspawn one\ntwo "), ["subagents", "spawn one\ntwo"]);
   for (const text of [
@@ -37,6 +39,22 @@ test("a command is a known word with a slash, and what follows it", () => {
     "x /status",
   ])
     assert.equal(found(text), null, text);
+});
+
+test("a command with more behind it than it takes is a message", () => {
+  for (const { name, takes } of COMMANDS) {
+    assert.notEqual(commandIn(`/${name}`, true), null, name);
+    assert.equal(commandIn(`/${name} of the project?`, true) === null, takes === "" || name === "help", name);
+  }
+  assert.equal(commandIn("/help me with this", true), null);
+});
+
+test("what is addressed to somebody by name is obeyed only where nobody else is", () => {
+  for (const text of ["/stop@other_bot", "/new@x", "/label@a_bot now"]) {
+    assert.notEqual(commandIn(text, true), null, text);
+    assert.equal(commandIn(text, false), null, text);
+  }
+  assert.notEqual(commandIn("/stop", false), null);
 });
 
 test("a second slash makes a message of what looks like a command, and of nothing else", () => {

@@ -7,10 +7,10 @@ import { clean } from "../base/harmless.ts";
 import { shown } from "../base/fits.ts";
 import { nearest } from "../base/near.ts";
 import { MESSAGE_TEXT_BYTES_MAX, OUTWARD_CHARS_MAX } from "../limits.ts";
-import { parseKey } from "../routing/key.ts";
+import { describeKey, parseKey } from "../routing/key.ts";
 import { call, just, type Caller, type Done, type Person, type System } from "./call.ts";
 import { conversationCommands } from "./commands/conversation.ts";
-import { placeOf, told, type Command } from "./commands/command.ts";
+import { always, placeOf, told, type Command } from "./commands/command.ts";
 import { cronCommands } from "./commands/cron.ts";
 import { familyCommands } from "./commands/family.ts";
 import { settingCommands } from "./commands/settings.ts";
@@ -20,7 +20,9 @@ import type { Rows } from "./table.ts";
 const help: Command = {
   name: "help",
   takes: "[command]",
+  wordsMax: 1,
   about: "this",
+  looks: always,
   run: async (_at, rest) => told(helpLines(rest)),
 };
 
@@ -39,7 +41,7 @@ const BY_NAME: ReadonlyMap<string, Command> = new Map(
 function helpLines(named: string): readonly string[] {
   if (named === "")
     return [...COMMANDS.map(helpLine), "What begins with two slashes is a message that begins with one."];
-  const name = named.replace(/^\//, "");
+  const name = named.replace(/^\//, "").toLowerCase();
   const command = BY_NAME.get(name);
   if (command === undefined) throw unknown(name);
   const others = (command.aliases ?? []).map((alias) => `/${alias}`);
@@ -59,19 +61,27 @@ function unknown(name: string): Fault {
   );
 }
 
-/** A word that looks like a command. In groups some chats write whose it is behind it: `/status@a_bot`. */
-const SLASH = /^\/([a-z]+)(?:@\w+)?(?:\s+(.*))?$/is;
+/** A word that looks like a command. Some chats write whose it is behind it: `/status@a_bot`. */
+const SLASH = /^\/([a-z]+)(@\w+)?(?:\s+(.*))?$/is;
 
 export interface Found {
   readonly command: Command;
   readonly rest: string;
 }
 
-/** Null: it is a message. An unknown word is one too: people write paths. */
-export function commandIn(text: string): Found | null {
-  const [, name = "", rest = ""] = SLASH.exec(text.trim()) ?? [];
+/**
+ * Null: it is a message. An unknown word is one too: people write paths. So is a command with more behind it than it takes: people
+ * write "/status of the project?". `isAlone`: nobody else is there who could be meant by the name behind a command; where several
+ * are, what is addressed to somebody is not obeyed, because nobody here knows what it is called there.
+ */
+export function commandIn(text: string, isAlone: boolean): Found | null {
+  const [, name = "", whose, behind = ""] = SLASH.exec(text.trim()) ?? [];
   const command = BY_NAME.get(name.toLowerCase());
-  return command === undefined ? null : { command, rest: rest.trim() };
+  if (command === undefined || (whose !== undefined && !isAlone)) return null;
+  const rest = behind.trim();
+  const words = rest === "" ? 0 : rest.split(/\s+/).length;
+  const { takes, wordsMax = takes === "" ? 0 : Number.MAX_SAFE_INTEGER } = command;
+  return words > wordsMax ? null : { command, rest };
 }
 
 /** What looks like a command with a second slash is a message that looks like one. */
@@ -160,7 +170,8 @@ async function obey(
   { sessionKey: text, text: written }: z.output<typeof commandInput>,
 ): Promise<Done<z.input<typeof commanded>>> {
   const key = parseKey(text);
-  const found = commandIn(written);
+  const { chatType } = describeKey(key);
+  const found = commandIn(written, chatType === null || chatType === "direct");
   if (found === null) return just({ isCommand: false, text: "", sessionKey: null });
   const caller = personOf(by.caller);
   const at = placeOf(rows, {
@@ -175,6 +186,7 @@ async function obey(
     changes,
     output: async (receipt) => {
       const { lines, sessionKey: next } = await output(receipt);
+      by.system.totals.obeyed(found.command.name);
       return { isCommand: true, text: textIn(lines), sessionKey: next };
     },
   };

@@ -8,7 +8,7 @@ import { meter, type Frame } from "../context/meter.ts";
 import { PRUNED, type Pruned } from "../context/prune.ts";
 import { roomOf } from "../context/room.ts";
 import { wishLetter, type Wish, type Wishes } from "../mail/wish.ts";
-import { namedKey, parseKey, type AgentId } from "../routing/key.ts";
+import { parseKey, type AgentId } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { entryId, textOf, type Entry } from "../transcript/entry.ts";
 import { isShared } from "../turns/request.ts";
@@ -16,7 +16,7 @@ import { isNote } from "../transcript/note.ts";
 import type { TurnEnded } from "../turns/where.ts";
 import { awaited } from "./asking.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
-import { inheritedSettings, seqOf } from "./fork.ts";
+import { inheritedSettings, keyCalled, seqOf } from "./fork.ts";
 import { configured, keyFor, reached } from "./reach.ts";
 import { pointOf } from "./rewinding.ts";
 import * as shape from "./context-shapes.ts";
@@ -194,7 +194,7 @@ async function handoff(
 ): Promise<Done<z.input<typeof shape.handedOff>>> {
   const session = await writable(system, caller, sessionKey);
   const own = system.world.newId();
-  const key = namedKey(session.agent as AgentId, name ?? `handoff-${own.slice(-8)}`);
+  const key = keyCalled(session.agent as AgentId, name, { what: "handoff", id: own });
   if ((await system.store.session(key)) !== null)
     throw new Fault("exists", `there is a session ${key}; choose another name`);
   const settings = inheritedSettings(system, caller, session);

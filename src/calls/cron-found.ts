@@ -28,6 +28,24 @@ export async function countOf(system: System, agent: string, most: number): Prom
   return count;
 }
 
+/**
+ * Of one agent no two have the same name: nobody could say which is meant. Of those that the caller may not see it is not told that
+ * they are there. Two that are named in the same moment may both be; then neither is meant by it.
+ */
+export async function mustBeOnly(
+  system: System,
+  caller: Caller,
+  { agent, id, name }: Pick<Job, "agent" | "id" | "name">,
+): Promise<void> {
+  if (name === "") return;
+  for await (const page of pagesOf(system, agent))
+    for (const job of page)
+      if (job.name === name && job.id !== id && seesJob(caller, job))
+        throw new Fault("exists", `agent ${agent} has a job ${shown(name)} already: ${job.id}`, {
+          todo: "call it otherwise, or edit that one",
+        });
+}
+
 /** By its id, its name, or the beginning of its id. What was not looked through whole names nobody. */
 export async function found(system: System, caller: Caller, text: string): Promise<Job> {
   const [exact] = (await system.store.jobs({ id: text, limit: 1 })).rows;
@@ -51,13 +69,21 @@ export async function found(system: System, caller: Caller, text: string): Promi
   throw new Fault("bad_input", `${shown(text)} may be ${ids.slice(0, 8).join(", ")}; write its whole id`);
 }
 
+const LISTS = "a list of the jobs says what they are called (`sessiond cron`)";
+
 function noJob(text: string, seen: readonly Job[]): Fault {
+  if (text.length < JOB_BEGIN_CHARS_MIN && seen.some(({ id }) => id.startsWith(text)))
+    return new Fault(
+      "not_found",
+      `there is no job ${shown(text)}: say ${JOB_BEGIN_CHARS_MIN} characters or more of its id, or its name`,
+      { todo: LISTS },
+    );
   const near = nearest(
     text,
     seen.flatMap(({ id, name }) => (name === "" ? [id] : [name, id])),
   );
   const hint = near === null ? "" : `; did you mean ${near}?`;
   return new Fault("not_found", `there is no job ${shown(text)}${hint}`, {
-    todo: "a list of the jobs says what they are called",
+    todo: LISTS,
   });
 }

@@ -8,10 +8,10 @@ import { limit, MESSAGE_ID_CHARS_MAX } from "./schemas.ts";
 import { limitsInput } from "./setting-shapes.ts";
 
 /** What becomes of runs that were due while nobody was there to fire them. */
-export const MISSED = ["run", "skip", "coalesce"] as const;
+const MISSED = ["run", "skip", "coalesce"] as const;
 
 /** How a run can have ended. */
-export const RUN_OUTCOMES = [
+const RUN_OUTCOMES = [
   "done",
   "failed",
   "killed",
@@ -30,13 +30,22 @@ const limits = limitsInput
   .omit({ turnSeconds: true })
   .describe("Of one run in a fresh session: steps, tokens, and cost in US dollars. Its time is `timeout`.");
 
+/** In an edit: of what is not named nothing changes. */
+const limitsAgain = z
+  .strictObject({
+    stepsPerTurn: limits.shape.stepsPerTurn.nullable(),
+    tokens: limits.shape.tokens.nullable(),
+    cost: limits.shape.cost.nullable(),
+  })
+  .describe("Of fresh sessions: those that are named; null: the agent's own, of one of them or of all.");
+
 const spec = {
   name: z
     .string()
     .trim()
     .refine((text) => [...text].length <= LABEL_CHARS_MAX, `has at most ${LABEL_CHARS_MAX} characters`)
     .optional()
-    .describe("What it is called, for people; it can be named by it."),
+    .describe("What it is called, for people; it can be named by it. No two jobs of an agent have the same."),
   at: z
     .string()
     .optional()
@@ -102,7 +111,7 @@ export const addInput = z.strictObject({
     .min(1)
     .max(MESSAGE_ID_CHARS_MAX)
     .optional()
-    .describe("Your own id of this job. Asked again with the same id, it is added once."),
+    .describe("Your own id of this request, and not the job's. Asked again with it, the job is added once."),
 });
 
 const job = z
@@ -129,7 +138,7 @@ export const editInput = z.strictObject({
   message: spec.message.optional(),
   model: spec.model.nullable().describe("Of fresh sessions; null: the agent's own."),
   thinking: spec.thinking.nullable().describe("Of fresh sessions; null: the agent's own."),
-  limits: spec.limits.nullable().describe("Of fresh sessions; null: the agent's own."),
+  limits: limitsAgain.nullable().optional(),
   version: z.int().optional().describe("The version you saw: if it is another now, nothing is changed."),
 });
 
@@ -154,12 +163,16 @@ const run = z.strictObject({
   dueAt: z.string().describe("The time that it stands for; of one that was asked for, when that was."),
   startedAt: z.string(),
   endedAt: z.string().nullable().describe("null: it goes on."),
-  durationMs: z.int().nullable().describe("null: it goes on."),
+  durationMs: z.int().nullable().describe("null: it goes on, or was skipped."),
   asked: z.boolean().describe("True: somebody asked for it, it was not the clock."),
   stands: z.int().describe("For how many times that it was due."),
   sessionKey: z.string().nullable().describe("Where it ran; null: it was skipped."),
   outcome,
   note: z.string().nullable().describe("Why it failed or was skipped; else the beginning of its answer."),
+  untold: z
+    .string()
+    .nullable()
+    .describe("Why nobody was told who should have been; null: they were, or nobody should."),
 });
 
 /** A job as lists show it. */
@@ -173,7 +186,11 @@ const row = z.strictObject({
   enabled: z.boolean(),
   why: z.string().nullable().describe("Why sessiond disabled it; null: it did not."),
   when: z.string().describe("In words: every 15m, 0 9 * * 1-5 (Europe/Zurich)."),
-  next: z.string().nullable().describe("When it is due next; null: never again, or it is disabled."),
+  timezone: z.string().nullable().describe("By whose clock; null: every so often, by all of them."),
+  next: z
+    .string()
+    .nullable()
+    .describe("When it fires next, with its stagger; null: never again, or it is disabled."),
   target: z.string().describe("fresh, or the key of the session."),
   delivery: z.string().describe("none, route, the key of a session, or webhook:<channel>:<to>."),
   message: z.string().describe("In a list, its beginning."),
@@ -184,14 +201,16 @@ const row = z.strictObject({
     .describe("Of the newest run that is over; null: there is none."),
 });
 
-export const listed = z.strictObject({ jobs: z.array(row).describe("By id."), next: z.string().nullable() });
+export const listed = z.strictObject({
+  jobs: z.array(row).describe("In the order of their ids, and not of their times."),
+  next: z.string().nullable(),
+});
 
 export const whole = row.omit({ last: true }).extend({
   at: z.string().nullable(),
   every: z.string().nullable(),
   cron: z.string().nullable(),
-  timezone: z.string().nullable().describe("Of a cron expression; null: it is none."),
-  times: z.array(z.string()).describe(`The next ${JOB_TIMES_TOLD} times.`),
+  times: z.array(z.string()).describe(`When it fires next, with its stagger: ${JOB_TIMES_TOLD} times.`),
   model: z.string().nullable(),
   thinking: z.string().nullable(),
   limits: z
@@ -213,6 +232,7 @@ export const whole = row.omit({ last: true }).extend({
   current: run.nullable().describe("The run that goes on; null: none."),
   last: run.nullable().describe("The newest run that is over; null: none."),
   madeAt: z.string(),
+  madeBy: z.string().nullable().describe("The session that added it; null: a person did."),
   version: z.int().describe("Grows by one with every change."),
 });
 
@@ -229,6 +249,7 @@ export const ran = z.strictObject({
 export const history = z.strictObject({
   id: z.string(),
   name: z.string(),
+  timezone: row.shape.timezone,
   runs: z.array(run).describe("Newest first; the one that goes on is the first."),
 });
 

@@ -23,9 +23,10 @@ import type { Delivery, Job, JobSpec, Target } from "../timers/job.ts";
 import { JOB_FAILURES_DEFAULT } from "../timers/limits.ts";
 import type { Caller, System } from "./call.ts";
 import type { addInput, editInput } from "./cron-shapes.ts";
+import { deliveryText } from "./cron-views.ts";
 import { scheduleAgain, scheduleOf, spanOf, type Bounds } from "./cron-when.ts";
 import { JOB_MESSAGE_BYTES_MAX, JOB_SPAN_MS_MAX, JOB_STAGGER_MS_MAX } from "./limits.ts";
-import { reached } from "./reach.ts";
+import { reached, sees } from "./reach.ts";
 import { opening } from "./send.ts";
 
 /** Whoever says nothing of these has these. */
@@ -82,7 +83,10 @@ export async function wanted(
   return { spec, opened };
 }
 
-/** Only what is named is changed. */
+/**
+ * Only what is named is changed. But whoever moves a job, or says where its answer goes, has both: each is right or wrong by
+ * the other. And what an agent lets a session be told it might tell it itself (J2).
+ */
 export async function changed(
   system: System,
   caller: Caller,
@@ -96,7 +100,14 @@ export async function changed(
       : await targetOf(system, caller, agent, input.target);
   const now = { nowMs: system.world.nowMs(), zone: system.config.timezone };
   const schedule = scheduleAgain(job.schedule, input, now);
-  const { name, message, model, thinking, limits, missed, failuresMax, delivery } = input;
+  const { name, message, model, thinking, limits, missed, failuresMax } = input;
+  if (
+    caller.kind === "agent" &&
+    message !== undefined &&
+    target.kind === "session" &&
+    input.target === undefined
+  )
+    await reached(system, caller, target.key);
   const spec: Partial<JobSpec> = {
     ...(name === undefined ? {} : { name }),
     ...(schedule === null ? {} : { schedule }),
@@ -104,18 +115,16 @@ export async function changed(
     ...(message === undefined ? {} : { message: messageOf(message) }),
     ...(model === undefined ? {} : { model: model === null ? null : system.catalog.find(model).id }),
     ...(thinking === undefined ? {} : { thinking }),
-    ...(limits === undefined ? {} : { limits: limitsFor(caller, target, limits) }),
+    ...(limits === undefined ? {} : { limits: limitsFor(caller, target, mergedLimits(job.limits, limits)) }),
     ...(missed === undefined ? {} : { missed }),
     ...(failuresMax === undefined ? {} : { failuresMax }),
-    ...(delivery === undefined
-      ? {}
-      : { delivery: await deliveryOf(system, caller, { agent, target }, delivery) }),
     ...spansIn(caller, input),
   };
-  const whole = { ...job, ...spec };
-  mustBeOfFresh(whole, input);
-  mustSpeakElsewhere(whole.target, whole.delivery);
-  return { spec, opened };
+  mustBeOfFresh({ ...job, ...spec }, input);
+  if (input.target === undefined && input.delivery === undefined) return { spec, opened };
+  const said = input.delivery ?? (isFollowing(job, target) ? undefined : deliveryText(job.delivery));
+  const delivery = await deliveryOf(system, caller, { agent, target }, said);
+  return { spec: { ...spec, delivery }, opened };
 }
 
 function spansIn(
@@ -144,6 +153,12 @@ function messageOf(message: string): string {
       `message: ${bytes} bytes when written down, at most ${JOB_MESSAGE_BYTES_MAX}; put it into a file, and name that`,
     );
   return message.toWellFormed();
+}
+
+/** Null: there are none, or none any more. */
+function mergedLimits(before: SessionLimits | null, given: Edited["limits"]): Added["limits"] | null {
+  const named = Object.entries({ ...before, ...given }).filter(([, value]) => value != null);
+  return !given || named.length === 0 ? null : Object.fromEntries(named);
 }
 
 /** What an agent gives is no more than it has itself. */
@@ -235,7 +250,8 @@ async function deliveryOf(
   { agent, target }: Whose,
   text: string | undefined,
 ): Promise<Delivery> {
-  if (text === undefined && target.kind === "session") return { kind: "route" };
+  if (text === "route" || (text === undefined && target.kind === "session"))
+    return { kind: "route", of: await spokenFor(system, caller, { agent, target }) };
   if (text === undefined) {
     // Where it was asked for, somebody waits for it.
     const key = caller.kind === "agent" ? caller.session.key : mainKey(agent);
@@ -243,16 +259,34 @@ async function deliveryOf(
     return { kind: "session", key };
   }
   if (text === "none") return { kind: "none" };
-  if (text === "route") {
-    if (target.kind === "fresh") await reached(system, caller, mainKey(agent)); // J2
-    return { kind: "route" };
-  }
   if (text.startsWith("webhook:")) return webhookIn(system, caller, text);
   const key = sessionNamed(agent, text);
   mustStay("delivery", key, await reached(system, caller, key));
   const delivery: Delivery = { kind: "session", key };
   mustSpeakElsewhere(target, delivery);
   return delivery;
+}
+
+/** Nobody said where the answer goes: it went where it usually does, and does so of the other kind of target, too. */
+function isFollowing(job: Job, target: Target): boolean {
+  if (job.target.kind === target.kind) return false;
+  if (job.target.kind === "session") return job.delivery.kind === "route";
+  const usual = job.madeBy ?? mainKey(job.agent as AgentId);
+  return job.delivery.kind === "session" && job.delivery.key === usual;
+}
+
+/** J2. Main's people hear of it where nobody speaks with the target, but only from who may see main. */
+async function spokenFor(
+  system: System,
+  caller: Caller,
+  { agent, target }: Whose,
+): Promise<readonly SessionKey[]> {
+  const main = mainKey(agent);
+  if (target.kind === "fresh") return [(await reached(system, caller, main)).key];
+  if (target.key === main) return [main];
+  const found = await system.store.session(main);
+  const isSeen = caller.kind === "person" || (found !== null && sees(caller, found));
+  return isSeen ? [target.key, main] : [target.key];
 }
 
 function mustSpeakElsewhere(target: Target, delivery: Delivery): void {

@@ -2,8 +2,8 @@
 
 import type { z } from "zod";
 import { redacted } from "../base/redact.ts";
-import type { Delivery, Job, Run, Schedule } from "../timers/job.ts";
-import { nextAfter } from "../timers/schedule.ts";
+import type { Delivery, Job, Run } from "../timers/job.ts";
+import { nextAfter, staggerOf } from "../timers/schedule.ts";
 import type { history, listed, whole } from "./cron-shapes.ts";
 import { spanText, whenText } from "./cron-when.ts";
 import { JOB_MESSAGE_CHARS_TOLD, JOB_TIMES_TOLD } from "./limits.ts";
@@ -30,7 +30,6 @@ export function wholeOf(job: Job, nowMs: number): Whole {
     at: schedule.kind === "at" ? iso(schedule.atMs) : null,
     every: schedule.kind === "every" ? spanText(schedule.everyMs) : null,
     cron: schedule.kind === "cron" ? schedule.expression : null,
-    timezone: schedule.kind === "cron" ? schedule.zone : null,
     times: timesOf(job).map(iso),
     model: job.model,
     thinking: job.thinking,
@@ -45,6 +44,7 @@ export function wholeOf(job: Job, nowMs: number): Whole {
     current: current && runOf(current),
     last: runs[0] === undefined ? null : runOf(runs[0]),
     madeAt: iso(job.madeAtMs),
+    madeBy: job.madeBy,
     version: job.version,
   };
 }
@@ -58,11 +58,17 @@ function headOf(job: Job, nowMs: number): Omit<Row, "message" | "last"> {
     enabled: job.isEnabled,
     why: job.why && redacted(job.why),
     when: whenText(job.schedule),
-    next: isoOr(job.nextAtMs),
+    next: job.nextAtMs === null ? null : iso(job.nextAtMs + staggerOf(job.id, job.staggerMs)),
+    timezone: zoneOf(job),
     target: job.target.kind === "fresh" ? "fresh" : job.target.key,
     delivery: deliveryText(job.delivery),
     failures: job.failures,
   };
+}
+
+/** Null: it is the same by all clocks. */
+export function zoneOf({ schedule }: Pick<Job, "schedule">): string | null {
+  return schedule.kind === "every" ? null : schedule.zone;
 }
 
 /** One whose times are all over is not enabled any more; somebody may give it another. */
@@ -73,7 +79,7 @@ function stateOf({ current, isEnabled, schedule }: Job, nowMs: number): Row["sta
 }
 
 /** As it is written in what is asked for. */
-function deliveryText(delivery: Delivery): string {
+export function deliveryText(delivery: Delivery): string {
   switch (delivery.kind) {
     case "none":
     case "route":
@@ -85,27 +91,29 @@ function deliveryText(delivery: Delivery): string {
   }
 }
 
-/** From the next one on; none of a job that is disabled. */
-function timesOf({ nextAtMs, schedule }: Pick<Job, "nextAtMs"> & { readonly schedule: Schedule }): number[] {
+/** When it fires, from the next time on; none of a job that is disabled. */
+function timesOf({ id, nextAtMs, schedule, staggerMs }: Job): number[] {
+  const laterMs = staggerOf(id, staggerMs);
   const times: number[] = [];
   for (let at = nextAtMs; at !== null && times.length < JOB_TIMES_TOLD; at = nextAfter(schedule, at))
-    times.push(at);
+    times.push(at + laterMs);
   return times;
 }
 
 export function runOf(run: Run): ToldRun {
-  const { id, dueAtMs, startedAtMs, endedAtMs, isAsked, stands, key, outcome, note } = run;
+  const { id, dueAtMs, startedAtMs, endedAtMs, isAsked, stands, key, outcome, note, untold } = run;
   return {
     id,
     dueAt: iso(dueAtMs),
     startedAt: iso(startedAtMs),
     endedAt: isoOr(endedAtMs),
-    durationMs: endedAtMs === null ? null : Math.max(0, endedAtMs - startedAtMs),
+    durationMs: endedAtMs === null || key === null ? null : Math.max(0, endedAtMs - startedAtMs),
     asked: isAsked,
     stands,
     sessionKey: key,
     outcome,
     note: note === null ? null : cut(redacted(note)),
+    untold: untold === null ? null : cut(redacted(untold)),
   };
 }
 

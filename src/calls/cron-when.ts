@@ -3,6 +3,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
+import { wallTime } from "../base/wall.ts";
 import { isZone } from "../config/unattended-schema.ts";
 import type { Schedule } from "../timers/job.ts";
 import { checkSchedule } from "../timers/schedule.ts";
@@ -89,7 +90,7 @@ export function scheduleOf({ at, every, cron, timezone }: When, { nowMs, zone: u
   const zone = timezone === undefined ? usual : zoneNamed(timezone);
   const made = ((): Schedule => {
     if (cron !== undefined) return { kind: "cron", expression: cron.trim().replaceAll(/\s+/g, " "), zone };
-    if (at !== undefined) return { kind: "at", atMs: timeOf(at, { nowMs, zone }) };
+    if (at !== undefined) return { kind: "at", atMs: timeOf(at, { nowMs, zone }), zone };
     if (timezone !== undefined)
       throw new Fault("bad_input", "timezone: every so often is the same in all of them; leave it out");
     const everyMs = spanOf("every", every ?? "", { minMs: SECOND, maxMs: JOB_SPAN_MS_MAX });
@@ -102,11 +103,14 @@ export function scheduleOf({ at, every, cron, timezone }: When, { nowMs, zone: u
 /** The same, changed. Null: nothing is said of when. A zone alone is another zone of the same expression. */
 export function scheduleAgain(before: Schedule, when: When, now: Now): Schedule | null {
   const isNamed = [when.at, when.every, when.cron].some((each) => each !== undefined);
-  const zone = before.kind === "cron" ? before.zone : now.zone;
+  const zone = before.kind === "every" ? now.zone : before.zone;
   if (isNamed) return scheduleOf(when, { ...now, zone });
   if (when.timezone === undefined) return null;
   if (before.kind !== "cron")
-    throw new Fault("bad_input", "timezone: only what is written as cron has one; say at or cron with it");
+    throw new Fault(
+      "bad_input",
+      "timezone: alone it moves only what is written as cron; say at or cron with it",
+    );
   return scheduleOf({ cron: before.expression, timezone: when.timezone }, now);
 }
 
@@ -118,11 +122,11 @@ function zoneNamed(timezone: string): string {
   );
 }
 
-/** For people: "0 9 * * 1-5 (Europe/Zurich)", "every 15m", "at 2026-10-05T07:00:00.000Z". */
+/** For people: "0 9 * * 1-5 (Europe/Zurich)", "every 15m", "at 2026-10-05 09:00 (Europe/Zurich)". */
 export function whenText(schedule: Schedule): string {
   switch (schedule.kind) {
     case "at":
-      return `at ${new Date(schedule.atMs).toISOString()}`;
+      return `at ${wallTime(schedule.atMs, schedule.zone)} (${schedule.zone})`;
     case "every":
       return `every ${spanText(schedule.everyMs)}`;
     case "cron":

@@ -4,18 +4,21 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import { shown } from "../base/fits.ts";
 import type { Agent } from "../config/config.ts";
+import { PAGE_ROWS_MAX } from "../limits.ts";
 import { mainKey, parseAgent, type AgentId } from "../routing/key.ts";
+import { cursorTo, placeFrom } from "../store/cursor.ts";
 import type { Change, Page } from "../store/store.ts";
 import { runAsked } from "../timers/firing.ts";
 import type { Job } from "../timers/job.ts";
 import { addJob, editJob, removeJob } from "../timers/jobs.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
 import * as shape from "./cron-shapes.ts";
-import { countOf, found } from "./cron-found.ts";
-import { mustBeAllowed, mustChange, ownAgent, seesJob } from "./cron-rights.ts";
+import { countOf, found, mustBeOnly } from "./cron-found.ts";
+import { mustBeAllowed, mustBeSeldom, mustChange, ownAgent, seesJob } from "./cron-rights.ts";
 import { agentMeant, changed, wanted } from "./cron-spec.ts";
-import { rowOf, runOf, wholeOf } from "./cron-views.ts";
+import { rowOf, runOf, wholeOf, zoneOf } from "./cron-views.ts";
 import { JOBS_PER_AGENT_MAX, LISTED_MAX_OF_TOOL } from "./limits.ts";
 import { configured } from "./reach.ts";
 import { inputOf } from "./running.ts";
@@ -35,11 +38,17 @@ async function add(
   const id = idFor(system, caller, input.id);
   const [before] = input.id === undefined ? [] : (await system.store.jobs({ id, limit: 1 })).rows;
   const nowMs = system.world.nowMs();
+  const asked = input.id === undefined ? null : hashed(JSON.stringify({ ...input, id: null }));
+  if (before !== undefined && before.asked !== asked)
+    throw new Fault("conflict", `job ${before.id} was added under the id ${shown(input.id)}, and is another`);
   if (before !== undefined) return just({ ...wholeOf(before, nowMs), repeated: true });
   const { spec, opened } = await wanted(system, caller, agent, input);
   mustBeAllowed(caller, { ...spec, agent: agent.id, id: null }, opened);
+  mustBeSeldom(caller, spec);
   await mustHaveRoom(system, agent.id);
-  const made = addJob(spec, { id, agent: agent.id, nowMs });
+  await mustBeOnly(system, caller, { agent: agent.id, id, name: spec.name });
+  const madeBy = caller.kind === "agent" ? caller.session.key : null;
+  const made = addJob(spec, { id, agent: agent.id, nowMs, madeBy, asked });
   const { job, changes } = input.enabled === false ? disabled(made.job) : made;
   return { changes: [...opened, ...changes], output: () => ({ ...wholeOf(job, nowMs), repeated: false }) };
 }
@@ -85,7 +94,10 @@ async function mustHaveRoom(system: System, agent: AgentId): Promise<void> {
 
 // ── Looking ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A page may need several questions: each asks for as many as are missing, so that the cursor stands behind the last that is told. */
+/**
+ * Whole pages are looked through, also for one more than is told: so who may not see the rest is not told that there is one. A
+ * cursor says in which page the last that was told is, and which it is.
+ */
 async function list(
   system: System,
   caller: Caller,
@@ -94,20 +106,27 @@ async function list(
   const agent = caller.kind === "agent" ? ownAgent(caller) : named;
   if (agent !== undefined) configured(system, agent);
   const most = caller.kind === "agent" ? Math.min(limit, LISTED_MAX_OF_TOOL) : limit;
-  const jobs: Job[] = [];
-  let cursor = from ?? null;
-  do {
-    const query = { cursor, limit: most - jobs.length, ...(agent === undefined ? {} : { agent }) };
+  const [first, after] = placeFrom(from, ["", ""] as const) ?? ["", ""];
+  const isWanted = (job: Job): boolean =>
+    job.id > after && (enabled === undefined || job.isEnabled === enabled) && seesJob(caller, job);
+  const found: { readonly job: Job; readonly at: string }[] = [];
+  for (let at: string | null = first; at !== null && found.length <= most;) {
+    const query = {
+      cursor: at === "" ? null : at,
+      limit: PAGE_ROWS_MAX,
+      ...(agent === undefined ? {} : { agent }),
+    };
     const page: Page<Job> = await system.store.jobs(query);
-    jobs.push(
-      ...page.rows.filter(
-        (job) => (enabled === undefined || job.isEnabled === enabled) && seesJob(caller, job),
-      ),
-    );
-    cursor = page.next;
-  } while (cursor !== null && jobs.length < most);
+    for (const job of page.rows) if (isWanted(job)) found.push({ job, at });
+    at = page.next;
+  }
   const nowMs = system.world.nowMs();
-  return just({ jobs: jobs.map((job) => rowOf(job, nowMs)), next: cursor });
+  const told = found.slice(0, most);
+  const last = found.length > most ? told.at(-1) : undefined;
+  return just({
+    jobs: told.map(({ job }) => rowOf(job, nowMs)),
+    next: last === undefined ? null : cursorTo([last.at, last.job.id]),
+  });
 }
 
 async function show(
@@ -127,7 +146,7 @@ async function runs(
   const { id, name, current } = job;
   const most = caller.kind === "agent" ? Math.min(limit, LISTED_MAX_OF_TOOL) : limit;
   const all = [...(current === null ? [] : [current]), ...job.runs];
-  return just({ id, name, runs: all.slice(0, most).map(runOf) });
+  return just({ id, name, timezone: zoneOf(job), runs: all.slice(0, most).map(runOf) });
 }
 
 // ── Changing ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -145,8 +164,10 @@ async function edit(
   const patch = { ...spec, ...(enabled === undefined ? {} : { isEnabled: enabled }) };
   const isOnlyStopped = enabled === false && Object.keys(spec).length === 0;
   if (!isOnlyStopped) mustBeAllowed(caller, { ...job, ...spec }, opened);
+  if (spec.schedule !== undefined || spec.target !== undefined) mustBeSeldom(caller, { ...job, ...spec });
   if (Object.keys(patch).length === 0)
     throw new Fault("bad_input", "edit: name at least one thing that is to be changed");
+  if (spec.name !== undefined) await mustBeOnly(system, caller, { ...job, name: spec.name });
   const nowMs = system.world.nowMs();
   const made = editJob(job, patch, nowMs);
   return { changes: [...opened, ...made.changes], output: () => wholeOf(made.job, nowMs) };
@@ -217,7 +238,7 @@ export const cronCalls = {
     run: add,
   }),
   jobs: call({
-    about: "Jobs, with when they are due next and how they went last.",
+    about: "Jobs by their ids, with when they are due next and how they went last.",
     who: "person",
     tool: null,
     scope: "read",

@@ -1,14 +1,14 @@
 // What every door is made of: calls of the table and its streams, for a person; and the agents' own tools.
 
 import type { z } from "zod";
-import { Fault, type FaultCode } from "../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { CALLED_OFF } from "../base/waiting.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Call, Caller, Person, System } from "./call.ts";
-import { inputOf, mustReach } from "./running.ts";
+import { carriedOut, inputOf, mustReach } from "./running.ts";
 import { streams, type StreamName, type Streamed, type Streams } from "./streams.ts";
 import { calls, type CallName, type Calls } from "./table.ts";
 
@@ -53,11 +53,11 @@ export class Door {
     const over = new AbortController();
     try {
       const given = await inputOf(name, row.input, input);
-      for (let isFirst = true; ; isFirst = false) {
-        const done = await run(this.#parts.system, caller, given, AbortSignal.any([signal, over.signal]));
-        const receipt = done.changes.length === 0 ? null : await this.#committed(done.changes, isFirst);
-        if (receipt !== "look again") return (await done.output(receipt)) as Output<Name>;
-      }
+      const until = AbortSignal.any([signal, over.signal]);
+      return (await carriedOut(
+        () => run(this.#parts.system, caller, given, until),
+        (changes) => this.#committed(changes),
+      )) as Output<Name>;
     } finally {
       over.abort(CALLED_OFF);
     }
@@ -81,28 +81,11 @@ export class Door {
     return await row.run(this.#parts.system, this.#parts.bus, given as never, signal);
   }
 
-  /**
-   * What a call saw may be old by now: somebody else has opened what it opens, or removed or ended what it writes to. Then it
-   * looks once more.
-   */
-  async #committed(changes: readonly Change[], isFirst: boolean): Promise<Receipt | "look again"> {
-    try {
-      const receipt = await this.#parts.commit(changes);
-      for (const change of changes) if (change.do === "delete") this.#parts.bus.deleted(change.key);
-      return receipt;
-    } catch (error) {
-      if (isFirst && error instanceof Fault && isOvertaken(error.code, changes)) return "look again";
-      throw error;
-    }
+  async #committed(changes: readonly Change[]): Promise<Receipt> {
+    const receipt = await this.#parts.commit(changes);
+    for (const change of changes) if (change.do === "delete") this.#parts.bus.deleted(change.key);
+    return receipt;
   }
-}
-
-const OVERTAKEN: ReadonlySet<FaultCode> = new Set(["exists", "not_found", "ended"]);
-
-/** The clock changes jobs by itself; whoever names the version that they saw is refused by the call (calls/cron.ts). */
-function isOvertaken(code: FaultCode, changes: readonly Change[]): boolean {
-  const isOfJob = changes.some((change) => change.do === "setJob" || change.do === "clearJob");
-  return OVERTAKEN.has(code) || (code === "stale_writer" && isOfJob);
 }
 
 function callNamed(name: string): Call {

@@ -9,7 +9,7 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { copiedOf } from "../children/copy.ts";
 import { ENTRY_LOOKBACK_ENTRIES, FORK_BYTES_MAX, FORK_ENTRIES_MAX, ID_CHARS_MAX } from "../limits.ts";
-import { agentOf, namedKey, type AgentId } from "../routing/key.ts";
+import { agentOf, isMadeUp, madeUpKey, namedKey, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session, Settings, ToolScope } from "../sessions/session.ts";
 import { scopesOf, tighter } from "../sessions/inforce.ts";
 import type { Caller, Done, System } from "./call.ts";
@@ -57,7 +57,7 @@ export async function fork(
   configured(system, source.agent);
   if (caller.kind === "agent") mustBeAllowed(caller, source);
   const agent = source.agent as AgentId;
-  const key = namedKey(agent, name ?? `fork-${system.world.newId().slice(-8)}`);
+  const key = keyCalled(agent, name, { what: "fork", id: system.world.newId() });
   if ((await system.store.session(key)) !== null)
     throw new Fault("exists", `there is a session ${key}; choose another name, or write to that one`);
   const through = entry === undefined ? (seq ?? null) : await seqOf(system, source, entry);
@@ -76,6 +76,21 @@ export async function fork(
   } as const;
   const output = { sessionKey: key, from: source.key, throughSeq: copy.throughSeq, entries: ids.size };
   return { changes: [opened], output: () => output };
+}
+
+/** As somebody calls it, or as nobody does: then upkeep may take it, and so no name that is given may look like that. */
+export function keyCalled(
+  agent: AgentId,
+  name: string | undefined,
+  { what, id }: { readonly what: "fork" | "handoff"; readonly id: string },
+): SessionKey {
+  const key = name === undefined ? madeUpKey(agent, what, id) : namedKey(agent, name);
+  if (name !== undefined && isMadeUp(key))
+    throw new Fault(
+      "bad_input",
+      `name: ${shown(name)} looks like one that is made up, and what is called so is not kept for ever; choose another`,
+    );
+  return key;
 }
 
 function mustBeAllowed({ session, agent }: Agent, source: Session): void {

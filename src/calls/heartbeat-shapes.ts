@@ -25,6 +25,11 @@ const row = z.strictObject({
   task: z
     .enum(["there", "none", "unreadable"])
     .describe("Whether HEARTBEAT.md asks for something. If not, nobody is asked when it beats."),
+  state: z
+    .enum(["idle", "running", "paused"])
+    .describe(
+      "running: a beat goes on. paused: somebody has paused its session; it beats when that goes on.",
+    ),
   nextAt: z.string().nullable().describe("null: never."),
   last: z
     .strictObject({
@@ -40,10 +45,18 @@ const row = z.strictObject({
     .nullable()
     .describe("null: none yet."),
   failures: z.int().describe("In a row."),
-  alert: z
-    .strictObject({ at: z.string(), text: z.string().describe("How it begins.") })
+  trouble: z
+    .string()
     .nullable()
-    .describe("The newest that was told; null: none is remembered."),
+    .describe("Why the newest of them failed; null: none did, or it is not known."),
+  alert: z
+    .strictObject({
+      at: z.string(),
+      text: z.string().describe("How it begins."),
+      isOver: z.boolean().describe("A later beat was answered, and did not say it again."),
+    })
+    .nullable()
+    .describe("The one that holds, else the newest that was told; null: none is remembered."),
 });
 
 export const heartbeats = z.strictObject({ heartbeats: z.array(row).describe("By agent.") });
@@ -53,4 +66,5 @@ export const beaten = z.strictObject({
   began: z.boolean(),
   why: z.string().nullable().describe("Why none began; null: one did."),
   sessionKey: z.string().describe("Where it runs."),
+  id: z.string().nullable().describe("By which `wait` waits for its answer; null: none began."),
 });

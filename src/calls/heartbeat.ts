@@ -4,7 +4,8 @@ import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import type { ActiveHours, Agent } from "../config/config.ts";
 import { DEFAULT_AGENT, heartbeatKey, type AgentId } from "../routing/key.ts";
-import { beatNow } from "../timers/heartbeat.ts";
+import { beatId } from "../mail/beat.ts";
+import { beatNow, heartOf, type Busy } from "../timers/heartbeat.ts";
 import { pulseIn, timerOf } from "../timers/pulse.ts";
 import { TASK_FILE } from "../timers/task.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
@@ -32,7 +33,9 @@ async function rowOf({ heartbeat: parts, store }: System, agent: Agent): Promise
     (text) => (text === null ? "none" : "there"),
     () => "unreadable" as const, // `beat` says why, and so does the log.
   );
-  const [alert] = pulse?.told ?? [];
+  const { busy } = await heartOf(store, agent);
+  const told = pulse?.told ?? [];
+  const alert = told.find(({ isOver }) => !isOver) ?? told[0];
   return {
     agent: agent.id,
     everyMinutes,
@@ -40,10 +43,12 @@ async function rowOf({ heartbeat: parts, store }: System, agent: Agent): Promise
     model,
     to,
     task,
+    state: busy ?? "idle",
     nextAt: timer && iso(timer.dueAtMs),
     last: pulse?.last ? { at: iso(pulse.last.atMs), outcome: pulse.last.came } : null,
     failures: pulse?.failures ?? 0,
-    alert: alert ? { at: iso(alert.atMs), text: alert.head } : null,
+    trouble: pulse?.trouble ?? null,
+    alert: alert ? { at: iso(alert.atMs), text: alert.head, isOver: alert.isOver === true } : null,
   };
 }
 
@@ -66,13 +71,19 @@ async function beat(
   if (heartbeat.everyMinutes === 0)
     throw new Fault("bad_input", `the heartbeat of ${id} is off: set agents.${id}.heartbeat.everyMinutes`);
   const of = { agent: id, sessionKey: heartbeatKey(id) };
-  const none = (why: string) => just({ ...of, began: false, why });
+  const none = (why: string) => just({ ...of, began: false, why, id: null });
   const task = await system.heartbeat.task(agent);
   if (task === null) return none(`there is no ${TASK_FILE} in ${workspace} that asks for something`);
-  const changes = await beatNow(system.heartbeat, agent, { beat: system.world.newId(), task });
-  if (changes === null) return none("the one before goes on, or its session is paused");
-  return { changes, output: () => ({ ...of, began: true, why: null }) };
+  const own = system.world.newId();
+  const changes = await beatNow(system.heartbeat, agent, { beat: own, task });
+  if (typeof changes === "string") return none(WHY_NOT[changes](of.sessionKey));
+  return { changes, output: () => ({ ...of, began: true, why: null, id: beatId(id, own) }) };
 }
+
+const WHY_NOT: Readonly<Record<Busy, (key: string) => string>> = {
+  running: (key) => `the one before goes on, in ${key}`,
+  paused: (key) => `its session is paused: \`sessiond cont ${key}\` lets it go on`,
+};
 
 function agentNamed(system: System, id: string): Agent {
   configured(system, id);

@@ -14,8 +14,8 @@ export const HISTORY_CALL_CHARS_MAX = 400;
 /** How long whoever archives a session waits until it is packed; what takes longer is packed while nobody waits. */
 export const ARCHIVE_PACK_MS = 10_000;
 
-/** Steps of a plan of upkeep that one answer tells: about what a hundred thousand sessions come to, some twenty megabytes. */
-export const PLAN_STEPS_MAX = 100_000;
+/** Steps of a plan of upkeep that one answer tells: about a hundred kilobytes, a millisecond of the main thread. */
+export const PLAN_STEPS_MAX = 1_000;
 
 /** How long who asks for a run of upkeep is kept waiting at most before it is told how far it is. */
 export const UPKEEP_WAIT_SECONDS_MAX = 60;
@@ -68,6 +68,12 @@ export const TRACE_BYTES_MAX = 1024 * 1024;
  */
 export const JOBS_PER_AGENT_MAX = 1_000;
 
+/**
+ * The shortest after which a job that an agent made may begin another fresh session. Each one stays for days: a slip of a model, every
+ * second, would make a quarter of a million. People may have what they ask for.
+ */
+export const JOB_FRESH_MS_MIN = 60_000;
+
 /** Jobs that are looked through for one that is named by its name or by the beginning of its id. */
 export const JOBS_LOOKED_MAX = 5_000;
 
@@ -97,6 +103,12 @@ export const JOB_TIMES_TOLD = 5;
  * a minute. What takes longer is done all the same.
  */
 export const COMMAND_WAIT_MS = 15_000;
+
+/**
+ * Answers of a session that have not left, or, apart from them, that may not: with so many no command adds one. Nobody reads a
+ * hundred answers before they write on; whoever writes more has a channel that takes none, or is a program gone wild.
+ */
+export const COMMAND_ANSWERS_MAX = 100;
 
 /** How long it is known that a command came: channels that deliver again do so within minutes, a few within a day. */
 export const COMMAND_REMEMBERED_MS = 2 * 24 * 60 * 60 * 1_000;

@@ -58,7 +58,8 @@ export function seesAgent(caller: Caller): boolean {
   return of === "all" || of === "agent";
 }
 
-function sees(caller: Caller, session: Session): boolean {
+/** For who does something else when it is not; who cannot go on asks `reached`. */
+export function sees(caller: Caller, session: Session): boolean {
   const extent = extentOf(caller);
   switch (extent.of) {
     case "all":

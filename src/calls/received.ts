@@ -1,8 +1,9 @@
 // Messages of channels: a chat command among them is obeyed, and answered where it came from; everything else is a letter.
 //
-// A command is obeyed at most once, however often its channel delivers it. That it came is durable before it is obeyed: as a timer
-// that is due when nobody delivers it again any more, and then does nothing. So a crash in between leaves a command that was not
-// obeyed, or one whose answer is lost; whoever wrote it hears nothing, and writes it again.
+// A command that changes something is obeyed at most once, however often its channel delivers it. That it came is durable before it
+// is obeyed: as a timer that is due when nobody delivers it again any more, and then does nothing. So a crash in between leaves a
+// command that was not obeyed, or one whose answer is lost; whoever wrote it hears nothing, and writes it again. One that only looks
+// is answered whenever it comes, but while its answer waits not again.
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
@@ -15,7 +16,8 @@ import { call, type Done, type Person, type System } from "./call.ts";
 import { WEB } from "./chat.ts";
 import { commandIn, messageIn, personOf, textIn, type Found } from "./commands.ts";
 import { placeOf } from "./commands/command.ts";
-import { COMMAND_REMEMBERED_MS, COMMAND_WAIT_MS } from "./limits.ts";
+import { COMMAND_ANSWERS_MAX, COMMAND_REMEMBERED_MS, COMMAND_WAIT_MS } from "./limits.ts";
+import { carriedOut } from "./running.ts";
 import { received, receiveInput } from "./schemas.ts";
 import { arrival, opening, receive } from "./send.ts";
 import type { Rows } from "./table.ts";
@@ -38,7 +40,8 @@ export function receivingCalls(rows: Rows) {
       output: received,
       idempotent: false,
       run: async (system, caller, input, signal) => {
-        const found = (input.images ?? []).length > 0 ? null : commandIn(input.message);
+        const hasPictures = (input.images ?? []).length > 0;
+        const found = hasPictures ? null : commandIn(input.message, input.chatType === "direct");
         if (found !== null)
           return await obeying(rows, { system, caller: personOf(caller), input, signal }, found);
         return asReceived(await receive(system, caller, { ...input, message: messageIn(input.message) }));
@@ -65,14 +68,16 @@ async function obeying(rows: Rows, came: Came, found: Found): Promise<Done<Outpu
   const { key, replyTo, origin } = routed;
   const session = await system.store.session(key);
   const output = { sessionKey: key, id, repeated: false, seq: session?.transcript.lastSeq ?? 0 };
-  if (input.id !== undefined && (await wasObeyed(system, id)))
+  const isOnce = input.id !== undefined && found.command.looks?.(found.rest) !== true;
+  if (isOnce && (await wasObeyed(system, id)))
     return { changes: [], output: () => ({ ...output, repeated: true, command: null }) };
+  await mustHaveRoom(system, key, replyTo);
   // Nobody has claimed a session that is opened here. Where it is talked to is known from the first word on, also from a command.
   const route = replyTo.channel === "" ? null : replyTo;
   const reroute = { do: "reroute", key, fence: 0, route, origin } as const;
   const opened = session === null ? [await opening(system, key), reroute] : [];
   return {
-    changes: [...opened, ...(input.id === undefined ? [] : [remembering(system, input, id)])],
+    changes: [...opened, ...(isOnce ? [remembering(system, input, id)] : [])],
     output: async () => {
       const answer = { id: `${id}:command`, key, route: replyTo };
       return { ...output, command: await answered(rows, came, found, answer) };
@@ -100,6 +105,24 @@ function remembering({ world }: System, { agent }: Input, id: string): Change {
   // Not of the session: one that has a timer is not idle to those who look after the disk.
   const key = mainKey(agent as Parameters<typeof mainKey>[0]);
   return { do: "setTimer", timer: { id: `${OBEYED}${id}`, key, dueAtMs, body: null }, expectDueAtMs: null };
+}
+
+/** Refused as a message is whose mailbox is full, before anything is kept of it: then it can be delivered again. */
+async function mustHaveRoom(system: System, key: SessionKey, route: Route): Promise<void> {
+  if (isToldHere(route) || !(await isFull(system, key, false))) return;
+  throw new Fault(
+    "mailbox_full",
+    `${COMMAND_ANSWERS_MAX} answers of ${key}, or more than a page, have not left`,
+    {
+      todo: `wait until ${route.channel} takes them; \`sessiond outbox\` shows them`,
+    },
+  );
+}
+
+/** Of many that come at once each sees the others' answers only when they are there: by so many there may be more. */
+async function isFull({ store }: System, key: SessionKey, refused: boolean): Promise<boolean> {
+  const { rows, next } = await store.outbox({ key, refused, limit: COMMAND_ANSWERS_MAX });
+  return rows.length >= COMMAND_ANSWERS_MAX || next !== null;
 }
 
 // ── Obeying and answering ───────────────────────────────────────────────────────────────────────────────────
@@ -138,9 +161,10 @@ async function obeyed(
     say: (message) => receive(system, caller, { ...input, message, mode: "followup" }),
   });
   try {
-    const { changes, output } = await command.run(at, rest);
-    const receipt = changes.length === 0 ? null : await system.commit(changes);
-    return (await output(receipt)).lines;
+    const commit = (changes: readonly Change[]) => system.commit(changes);
+    const { lines } = await carriedOut(() => command.run(at, rest), commit);
+    system.totals.obeyed(command.name);
+    return lines;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return [error.code === "bad_input" ? error.message : `${error.message} (${error.todo})`];
@@ -167,10 +191,20 @@ async function sent(
   { id, key, route }: Answer,
   { text, refused }: { readonly text: string; readonly refused: string | null },
 ): Promise<string | null> {
-  // A web page is not called, and shows transcripts: it is told here. So is who came through no channel.
-  if (route.channel === WEB || route.channel === "") return refused === null ? text : null;
+  if (isToldHere(route)) return refused === null ? text : null;
+  if (refused !== null && (await isFull(system, key, true))) return null; // It is known why, often enough.
   const send: Change = { do: "send", outgoing: { id, key, route, content: [{ type: "text", text }] } };
-  await system.commit(refused === null ? [send] : [send, { do: "settle", id, refused }]);
+  try {
+    await system.commit(refused === null ? [send] : [send, { do: "settle", id, refused }]);
+  } catch (error) {
+    // It came before, and its answer is there.
+    if (!(error instanceof Fault && error.code === "conflict")) throw error;
+  }
   system.lanes.worker(key)?.deliver(); // Else whoever claims the session next does it.
   return null;
+}
+
+/** A web page is not called, and shows transcripts: it is told with the receipt. So is who came through no channel. */
+function isToldHere({ channel }: Route): boolean {
+  return channel === WEB || channel === "";
 }

@@ -159,7 +159,7 @@ function followFrom(
   // By its key: it may go on in another file by then.
   const readSince = async function* (seq: number): AsyncIterable<Entry | Gap> {
     const session = await store.session(key);
-    if (session?.bornAtMs !== bornAtMs) throw new Fault("not_found", `${key} was removed`);
+    if (session?.bornAtMs !== bornAtMs) throw new Fault("not_found", `${key} was removed or archived`);
     yield* store.entries(session.transcript.id, { since: seq });
   };
   return following(bus, { key, readSince }, from, signal);

@@ -25,6 +25,7 @@ export const totals = z.strictObject({
 export class Totals {
   readonly #since: string;
   readonly #counted = { commits: 0, turns: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 };
+  readonly #commands = new Map<string, number>();
   #loopDelayMs: () => number | null = () => null; // A simulated process has no such time.
 
   constructor(nowMs: number) {
@@ -33,6 +34,15 @@ export class Totals {
 
   get now(): z.input<typeof totals> {
     return { since: this.#since, ...this.#counted, loopDelayMs: this.#loopDelayMs() };
+  }
+
+  /** Chat commands that were obeyed, by their names: those of the table, whatever anybody writes. */
+  get commands(): ReadonlyMap<string, number> {
+    return this.#commands;
+  }
+
+  obeyed(command: string): void {
+    this.#commands.set(command, (this.#commands.get(command) ?? 0) + 1);
   }
 
   /** For a process of its own: who knows how late it comes to things. */

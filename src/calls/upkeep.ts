@@ -29,10 +29,17 @@ const step = z.strictObject({
 });
 
 const planInput = z.strictObject({
-  limit: z.int().min(0).max(PLAN_STEPS_MAX).default(1_000).describe("How many steps are told."),
+  limit: z.int().min(0).max(PLAN_STEPS_MAX).default(PLAN_STEPS_MAX).describe("How many steps are told."),
+  cursor: z
+    .string()
+    .optional()
+    .describe(
+      "`next` of the page before: more of the same plan. It is kept for a minute, until another is made.",
+    ),
 });
 const planOutput = z.strictObject({
   mode: z.enum(["warn", "enforce"]),
+  madeAt: z.string().describe("One that took long to make is told again to whoever asks soon after."),
   totals,
   usedBytes: bytes.describe("On the disk now: transcripts, archives and blobs."),
   leftBytes: bytes.describe("About what is left of it afterwards."),
@@ -40,7 +47,8 @@ const planOutput = z.strictObject({
     "Above upkeep.diskMiB, of what is protected, named or of today: nothing frees it.",
   ),
   steps: z.array(step).describe("In the order in which they are done."),
-  more: z.int().describe("How many steps are not told."),
+  more: z.int().describe("How many steps come after these."),
+  next: z.string().nullable().describe("The cursor of the next page; null: there is none."),
 });
 
 const runInput = z.strictObject({
@@ -78,13 +86,33 @@ const runOutput = z.strictObject({
 async function plan(
   { upkeep, config }: System,
   _caller: Caller,
-  { limit }: z.output<typeof planInput>,
+  { limit, cursor }: z.output<typeof planInput>,
   signal: AbortSignal,
 ): Promise<Done<z.input<typeof planOutput>>> {
-  const { steps, totals: planned, over: overBytes, ...used } = await unlessAborted(upkeep.plan(), signal);
-  const told = steps.slice(0, limit).map(stepOf);
+  const [id, from] = cursor === undefined ? [null, 0] : placeIn(cursor);
+  const shown = id === null ? await unlessAborted(upkeep.show(), signal) : upkeep.shown(id);
+  if (shown === null)
+    throw new Fault(
+      "cursor_expired",
+      "this plan is not kept any more: a newer one was made, or it is too old",
+      {
+        todo: "ask for the plan anew, without a cursor",
+      },
+    );
+  const { steps, totals: planned, over: overBytes, ...used } = shown.plan;
+  const told = steps.slice(from, from + limit).map(stepOf);
+  const more = Math.max(0, steps.length - from - told.length);
+  const next = more > 0 ? `${shown.id}.${from + told.length}` : null;
   const { mode } = config.upkeep;
-  return just({ mode, totals: planned, ...used, overBytes, steps: told, more: steps.length - told.length });
+  const madeAt = iso(shown.madeAtMs);
+  return just({ mode, madeAt, totals: planned, ...used, overBytes, steps: told, more, next });
+}
+
+function placeIn(cursor: string): readonly [id: string, from: number] {
+  const [, id, from] = /^([\w-]+)\.(\d{1,9})$/.exec(cursor) ?? [];
+  if (id === undefined)
+    throw new Fault("bad_input", "not a cursor: pass on the `next` of the page before, unchanged");
+  return [id, Number(from)];
 }
 
 function stepOf(one: Step): z.input<typeof step> {

@@ -2,7 +2,7 @@
 
 import { text as streamText } from "node:stream/consumers";
 import { Fault } from "../base/fault.ts";
-import type { Input, Output } from "../calls/door.ts";
+import type { Input } from "../calls/door.ts";
 import { textOf, type Command, type Invocation, type Option, type Options } from "./command.ts";
 import { keyOf } from "./key.ts";
 import { list, runs, show, tellJob, waitForRun } from "./jobs.ts";
@@ -122,13 +122,18 @@ function jobIn(action: string, [job, ...more]: Words): string {
 async function add(invocation: Invocation, words: Words): Promise<number> {
   const { options, client: find, screen, signal } = invocation;
   const [when, rest] = whenIn(words);
+  if (when.cron === undefined && IS_SPAN.test(rest[0] ?? ""))
+    throw new Fault(
+      "bad_input",
+      `cron add: is ${rest[0]} a part of when, or of the message? Write a span in one word (1h30m), and a message in quotes`,
+    );
   const message = await messageIn(rest);
   const client = await find();
   const { model, thinking, limits, ...spec } = await specIn(invocation);
   const fresh = {
     ...(typeof model === "string" ? { model } : {}),
     ...(typeof thinking === "string" ? { thinking } : {}),
-    ...(limits ? { limits } : {}),
+    ...(limits ? { limits: limitsGiven(limits) } : {}),
   };
   const [agent, id] = [textOf(options, "agent"), textOf(options, "id")];
   const input: Input<"addJob"> = {
@@ -151,10 +156,9 @@ async function edit(invocation: Invocation, name: string): Promise<number> {
   if (options["enable"] === true && options["disable"] === true)
     throw new Fault("bad_input", "cron edit: either --enable or --disable");
   const client = await find();
-  const before = await client.call("job", { job: name }, signal);
   const [when, message] = [textOf(options, "when"), textOf(options, "message")];
   const spec: Spec = {
-    ...(await specIn(invocation, before)),
+    ...(await specIn(invocation)),
     ...(when === undefined ? {} : whenIn([when])[0]),
     ...(message === undefined ? {} : { message }),
     ...(options["enable"] === true ? { enabled: true } : {}),
@@ -162,7 +166,7 @@ async function edit(invocation: Invocation, name: string): Promise<number> {
   };
   if (Object.keys(spec).length === 0)
     throw new Fault("bad_input", "cron edit: say what to change, such as --when, --message or --disable");
-  const job = await client.call("editJob", { job: before.id, ...spec }, signal);
+  const job = await client.call("editJob", { job: name, ...spec }, signal);
   if (screen.json) json(screen, job);
   else tellJob(screen, job, "changed");
   return 0;
@@ -186,6 +190,9 @@ async function remove({ client: find, screen, signal }: Invocation, name: string
 }
 
 // ── What was typed ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** Alone: one that is in quotes with other words belongs to them. */
+const IS_SPAN = /^(?:\d+[wdhms])+$/i;
 
 type When = Pick<Input<"addJob">, "at" | "every" | "cron">;
 
@@ -228,11 +235,8 @@ const TEXTS = [
   ["keep", "keep"],
 ] as const;
 
-/** What add and edit have in common. `before` is what an edit goes on from: of limits, what is not named stays. */
-async function specIn(
-  { options, client: find, signal }: Invocation,
-  before: Output<"job"> | null = null,
-): Promise<Spec> {
+/** What add and edit have in common. */
+async function specIn({ options, client: find, signal }: Invocation): Promise<Spec> {
   const texts = TEXTS.flatMap(([option, name]) => {
     const value = textOf(options, option);
     return value === undefined ? [] : [[name, value]];
@@ -240,7 +244,7 @@ async function specIn(
   const [model, think, failures] = ["model", "think", "failures"].map((each) => textOf(options, each));
   const target = await targetIn(options, async (text) => await keyOf(await find(), text, signal));
   const deliver = textOf(options, "deliver");
-  const limits = limitsIn(options, before?.limits ?? null);
+  const limits = limitsIn(options);
   return {
     ...(Object.fromEntries(texts) as Spec),
     ...(target === null ? {} : { target }),
@@ -266,22 +270,25 @@ async function targetIn(options: Options, keyFor: (text: string) => Promise<stri
   return options["fresh"] === true ? "fresh" : null;
 }
 
-type Limits = Output<"job">["limits"];
+type Limits = NonNullable<Spec["limits"]>;
 
-function limitsIn(options: Options, before: Limits): Spec["limits"] {
+/** Only what is named; null of it: as the agent has it. */
+function limitsIn(options: Options): Limits | undefined {
   const named = (["steps", "tokens", "cost"] as const).flatMap((option) => {
     const text = textOf(options, option);
     if (text === undefined) return [];
     const value = text === "default" ? null : numberIn(option, text);
     return [[option === "steps" ? "stepsPerTurn" : option, value] as const];
   });
-  if (named.length === 0) return undefined;
-  const all = { ...before, ...Object.fromEntries(named) };
-  const kept = Object.entries(all).filter(([, value]) => value !== null);
-  return kept.length === 0 ? null : Object.fromEntries(kept);
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}
+
+/** Of a new job: what it does not have need not be taken away. */
+function limitsGiven(limits: Limits): NonNullable<Input<"addJob">["limits"]> {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== null));
 }
 
 function numberIn(option: string, text: string): number {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
-  throw new Fault("bad_input", `--${option} is a number, not ${JSON.stringify(text)}`);
+  throw new Fault("bad_input", `--${option} is a number of 0 or more, not ${JSON.stringify(text)}`);
 }

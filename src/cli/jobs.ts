@@ -1,6 +1,7 @@
 // Jobs as `cron` shows them: a list, one, and its runs.
 
 import { Fault } from "../base/fault.ts";
+import { wallTime } from "../base/wall.ts";
 import { RealWorld } from "../base/world.ts";
 import type { Output } from "../calls/door.ts";
 import { passes, type Client } from "./client.ts";
@@ -11,14 +12,15 @@ import {
   bold,
   clean,
   count,
-  cut,
   dim,
   duration,
   json,
   many,
   money,
   oneLine,
+  roomOn,
   table,
+  type Column,
   type Screen,
 } from "./output.ts";
 import { limitIn } from "./ps.ts";
@@ -30,8 +32,11 @@ type Run = Output<"jobRuns">["runs"][number];
 const PAGE_ROWS = 200;
 /** Runs that are shown if nobody says how many. */
 const RUNS_USUALLY = 20;
-/** Columns of a message, and of a note. */
+/** Of an id in a list: it is named by its beginning, too. */
+const ID_CHARS = 8;
+/** Columns of a message; and of a note, which may say why nobody heard of it. */
 const WORDS_COLUMNS = 48;
+const NOTE_COLUMNS = 96;
 /** The pause before it is looked again whether a run is over. */
 const LOOK_MS = 300;
 
@@ -49,8 +54,10 @@ export async function list(invocation: Invocation, words: readonly string[]): Pr
     ...(options["enabled"] === true ? { enabled: true } : {}),
     ...(options["disabled"] === true ? { enabled: false } : {}),
   };
-  const { jobs, next } = await pages(await find(), only, limitIn(options, Infinity), signal);
-  if (screen.json) json(screen, { jobs, next });
+  const most = limitIn(options, Infinity);
+  const all = (await every(await find(), only, signal)).toSorted((a, b) => dueAt(a) - dueAt(b));
+  const jobs = all.slice(0, most);
+  if (screen.json) json(screen, { jobs, left: all.length - jobs.length });
   else if (jobs.length === 0)
     screen.out(
       Object.keys(only).length === 0
@@ -58,50 +65,56 @@ export async function list(invocation: Invocation, words: readonly string[]): Pr
         : "no such jobs\n",
     );
   else {
-    screen.out(tableOf(jobs));
-    if (next !== null) screen.err("(there are more: --limit)\n");
+    screen.out(table(jobs, columnsOf(jobs), roomOn(screen)));
+    if (all.length > jobs.length) screen.err(`(${all.length - jobs.length} more: --limit)\n`);
   }
   return 0;
 }
 
-async function pages(
-  client: Client,
-  only: object,
-  most: number,
-  signal: AbortSignal,
-): Promise<Output<"jobs">> {
+/** All of them: pages are by id, and which are due soonest is known when all are here. An agent has at most a thousand. */
+async function every(client: Client, only: object, signal: AbortSignal): Promise<readonly Row[]> {
   const jobs: Row[] = [];
   let cursor: string | null = null;
   do {
-    const limit = Math.min(PAGE_ROWS, most - jobs.length);
     const page: Output<"jobs"> = await client.call(
       "jobs",
-      { ...only, limit, ...(cursor === null ? {} : { cursor }) },
+      { ...only, limit: PAGE_ROWS, ...(cursor === null ? {} : { cursor }) },
       signal,
     );
     jobs.push(...page.jobs);
     cursor = page.next;
-  } while (cursor !== null && jobs.length < most);
-  return { jobs, next: cursor };
+  } while (cursor !== null);
+  return jobs;
 }
 
-/** What is due soonest stands first. */
-function tableOf(jobs: readonly Row[]): string {
+function columnsOf(jobs: readonly Row[]): readonly Column<Row>[] {
   const nowMs = new RealWorld().nowMs();
-  const rows = jobs.toSorted((a, b) => dueIn(a) - dueIn(b));
   const isOfSeveral = new Set(jobs.map(({ agent }) => agent)).size > 1;
-  return table(rows, [
-    { title: "JOB", of: ({ id }) => id },
-    ...(isOfSeveral ? [{ title: "AGENT", of: ({ agent }: Row) => agent }] : []),
+  return [
+    { title: "JOB", of: ({ id }) => id.slice(0, ID_CHARS) },
+    ...(isOfSeveral ? [{ title: "AGENT", least: 8, keep: 2, of: ({ agent }: Row) => agent }] : []),
     { title: "STATE", of: ({ state }) => state },
     { title: "NEXT", of: ({ next }) => until(next, nowMs) },
-    { title: "LAST", of: (row) => lastOf(row, nowMs) },
-    { title: "WHEN", max: 40, of: ({ when }) => when },
-    { title: "WHAT", max: WORDS_COLUMNS, of: ({ name, message }) => (name === "" ? oneLine(message) : name) },
-  ]);
+    { title: "LAST", least: 8, keep: 3, of: (row) => lastOf(row, nowMs) },
+    { title: "WHEN", max: 40, least: 12, of: ({ when }) => when },
+    { title: "RUNS IN → TO", max: 40, keep: 1, least: 12, of: placesOf },
+    {
+      title: "WHAT",
+      max: WORDS_COLUMNS,
+      least: 12,
+      of: ({ name, message }) => (name === "" ? oneLine(message) : name),
+    },
+  ];
 }
 
-function dueIn({ next }: Row): number {
+/** Where it runs, and who hears of it: without its agent, which is that of the job. */
+function placesOf({ agent, target, delivery }: Row): string {
+  const own = `agent:${agent}:`;
+  const short = (text: string): string => (text.startsWith(own) ? text.slice(own.length) : text);
+  return `${short(target)} → ${short(delivery)}`;
+}
+
+function dueAt({ next }: Row): number {
   return next === null ? Infinity : Date.parse(next);
 }
 
@@ -129,7 +142,8 @@ export async function show({ client: find, screen, signal }: Invocation, name: s
 /** In a line or two, after something was done to it. */
 export function tellJob(screen: Screen, job: Job, done: string): void {
   const nowMs = new RealWorld().nowMs();
-  const next = job.next === null ? job.state : `next ${localTime(job.next)}, ${until(job.next, nowMs)}`;
+  const next =
+    job.next === null ? job.state : `next ${timeIn(job.timezone, job.next)}, ${until(job.next, nowMs)}`;
   screen.out(`${titleOf(screen, job)} ${done}: ${oneLine(job.when)}; ${next}\n`);
 }
 
@@ -145,17 +159,18 @@ function linesOf(job: Job): string {
     ["state", `${job.state}${job.why === null ? "" : `: ${job.why}`}`],
     ["agent", job.agent],
     ["when", job.when],
-    ["next", job.times.map(localTime).join(", ") || "never"],
+    ["next", job.times.length === 0 ? "never" : timeIn(job.timezone, ...job.times)],
     ["due", job.next === null ? null : until(job.next, nowMs)],
     ["runs in", isFresh ? `fresh sessions, kept for ${job.keep}` : job.target],
     ["answer to", job.delivery],
     ["model", job.model],
     ["thinking", job.thinking],
     ["limits", limitsText(job.limits)],
-    ["at most", job.timeout],
+    ["timeout", job.timeout],
     ["missed", job.missed === "skip" ? `skip what is later than ${job.grace}` : job.missed],
     ["stagger", job.stagger === "0s" ? null : job.stagger],
     ["failures", failuresText(job)],
+    ["added", `${timeIn(job.timezone, job.madeAt)} by ${job.madeBy ?? "a person"}`],
     ["so far", `${many(counts.ran, "run")}, ${counts.skipped} skipped, ${counts.coalesced} coalesced`],
     ["now", current === null ? null : runText(current, nowMs)],
     ["last", last === null ? null : runText(last, nowMs)],
@@ -181,20 +196,25 @@ function limitsText(limits: Job["limits"]): string | null {
 }
 
 function runText(run: Run, nowMs: number): string {
-  const { outcome, sessionKey, startedAt, note } = run;
+  const { outcome, sessionKey, startedAt } = run;
   const where = sessionKey === null ? "" : ` in ${sessionKey}`;
   const began = ago(Math.max(0, nowMs - Date.parse(startedAt)));
-  return `${outcome ?? "goes on"}${where}, began ${began}${note === null ? "" : `: ${note}`}`;
+  const note = noteOf(run);
+  return `${outcome ?? "goes on"}${where}, began ${began}${note === "" ? "" : `: ${note}`}`;
 }
 
-/** By the clock of whoever looks. */
-function localTime(text: string): string {
-  const time = new Date(text);
-  const two = (n: number): string => String(n).padStart(2, "0");
-  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-  const seconds = time.getSeconds() === 0 ? "" : `:${two(time.getSeconds())}`;
-  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}${seconds}`;
+/** What it said, and why nobody heard it who should have. */
+function noteOf({ note, untold }: Run): string {
+  return [note ?? [], untold === null ? [] : `(not told: ${untold})`].flat().join(" ");
 }
+
+/** By the clock of the job, which is named; null: it has none, and that of whoever looks is meant. */
+function timeIn(zone: string | null, ...times: readonly string[]): string {
+  const whose = zone ?? OWN_ZONE;
+  return `${times.map((time) => wallTime(Date.parse(time), whose)).join(", ")} ${whose}`;
+}
+
+const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // ── Its runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -206,26 +226,31 @@ export async function runs(invocation: Invocation, name: string): Promise<number
   if (screen.json) json(screen, told);
   else if (told.runs.length === 0) screen.out("it has not run yet\n");
   else {
-    const nowMs = new RealWorld().nowMs();
-    screen.out(
-      table(told.runs, [
-        { title: "BEGAN", of: ({ startedAt }) => ago(Math.max(0, nowMs - Date.parse(startedAt))) },
-        { title: "FOR", of: ({ asked, dueAt }) => (asked ? "asked" : localTime(dueAt)) },
-        {
-          title: "TOOK",
-          align: "right",
-          of: ({ durationMs }) => (durationMs === null ? "–" : duration(durationMs)),
-        },
-        {
-          title: "OUTCOME",
-          of: ({ outcome, stands }) => `${outcome ?? "goes on"}${stands > 1 ? ` ×${stands}` : ""}`,
-        },
-        { title: "SESSION", of: ({ sessionKey }) => sessionKey ?? "–" },
-        { title: "NOTE", of: ({ note }) => cut(oneLine(note ?? ""), WORDS_COLUMNS) },
-      ]),
-    );
+    screen.out(table(told.runs, runColumns(told.timezone ?? OWN_ZONE), roomOn(screen)));
   }
   return 0;
+}
+
+function runColumns(zone: string): readonly Column<Run>[] {
+  const nowMs = new RealWorld().nowMs();
+  return [
+    { title: "BEGAN", of: ({ startedAt }) => ago(Math.max(0, nowMs - Date.parse(startedAt))) },
+    {
+      title: `FOR (${zone})`,
+      of: ({ asked, dueAt: due }) => (asked ? "asked" : wallTime(Date.parse(due), zone)),
+    },
+    {
+      title: "TOOK",
+      align: "right",
+      of: ({ durationMs }) => (durationMs === null ? "–" : duration(durationMs)),
+    },
+    {
+      title: "OUTCOME",
+      of: ({ outcome, stands }) => `${outcome ?? "goes on"}${stands > 1 ? ` ×${stands}` : ""}`,
+    },
+    { title: "SESSION", least: 24, keep: 1, cut: "middle", of: ({ sessionKey }) => sessionKey ?? "–" },
+    { title: "NOTE", max: NOTE_COLUMNS, least: 12, of: (run) => oneLine(noteOf(run)) },
+  ];
 }
 
 /** What a shell gets, as with `wait`. */
@@ -245,7 +270,8 @@ export async function waitForRun(
       if (screen.json) json(screen, { job: id, ...ended });
       else if (ended.outcome === "done") screen.out(`${clean(ended.note ?? "")}\n`);
       else screen.err(`sessiond: ${ended.outcome}${ended.note === null ? "" : `: ${clean(ended.note)}`}\n`);
-      if (!screen.json) screen.err(dim(screen, `(${ended.sessionKey ?? "it ran nowhere"})\n`));
+      const untold = ended.untold === null ? "" : `; not told: ${clean(ended.untold)}`;
+      if (!screen.json) screen.err(dim(screen, `(${ended.sessionKey ?? "it ran nowhere"}${untold})\n`));
       return EXITS[ended.outcome ?? ""] ?? 1;
     }
     await world.sleep(LOOK_MS, signal);

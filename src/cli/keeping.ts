@@ -3,10 +3,12 @@
 import { Fault } from "../base/fault.ts";
 import { unlessAborted } from "../base/waiting.ts";
 import { RealWorld } from "../base/world.ts";
+import type { Client } from "./client.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { ago, bold, cut, dim, json, many, oneLine, table } from "./output.ts";
+import { ago, bold, cut, dim, json, many, oneLine, table, type Screen } from "./output.ts";
 import { limitIn, named } from "./ps.ts";
+import { archivedKey } from "./upkeep.ts";
 
 export const fork: Command = {
   name: "fork",
@@ -72,7 +74,7 @@ const STOPPED_EXIT = 130;
 
 export const rm: Command = {
   name: "rm",
-  summary: "remove a session and everything below it for good, transcripts too",
+  summary: "remove a session and everything below it for good, transcripts and archives too",
   arguments: [SESSION],
   options: [{ flags: "-y, --yes", about: "do not ask" }],
   more: "kill ends a session and keeps what it said; rm takes that too. What is at work is not removed.",
@@ -82,25 +84,62 @@ export const rm: Command = {
 async function remove(invocation: Invocation): Promise<number> {
   const { args, options, client: find, screen, signal } = invocation;
   const client = await find();
-  const sessionKey = await keyOf(client, args[0] ?? "", signal);
+  const text = args[0] ?? "";
+  const sessionKey = await unlessNone(
+    () => keyOf(client, text, signal),
+    (none) =>
+      unlessNone(
+        () => archivedKey(client, text, signal),
+        () => Promise.reject(none),
+      ),
+  );
   if (options["yes"] !== true) {
-    const [about, { children, next }] = await Promise.all([
-      client.call("status", { sessionKey }, signal),
-      client.call("children", { sessionKey, limit: 200 }, signal),
-    ]);
-    const more = next === null ? "" : "more than ";
-    const below =
-      children.length === 0
-        ? ""
-        : ` and ${more}${many(children.length, "child", "children")} with all below them`;
-    const what = `${named(screen, about)}: ${many(about.entries, "entry", "entries")}${below}`;
+    const what = await unlessNone(
+      () => sessionTold(client, screen, { sessionKey, signal }),
+      () => archivesTold(client, sessionKey, signal),
+    );
     const answer = await agreed(invocation, what);
     if (answer !== "yes") return answer === "no" ? 1 : STOPPED_EXIT;
   }
   const done = await client.call("remove", { sessionKey }, signal);
   if (screen.json) json(screen, done);
-  else screen.out(`removed ${many(done.removed, "session")}\n`);
+  else if (done.removed > 0) screen.out(`removed ${many(done.removed, "session")}\n`);
+  else screen.out(`removed ${many(done.archives, "archive")}; there was no session\n`);
   return 0;
+}
+
+async function unlessNone<Value>(
+  find: () => Promise<Value>,
+  otherwise: (none: Fault) => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await find();
+  } catch (error) {
+    if (error instanceof Fault && error.code === "not_found") return await otherwise(error);
+    throw error;
+  }
+}
+
+async function sessionTold(
+  client: Client,
+  screen: Screen,
+  { sessionKey, signal }: { readonly sessionKey: string; readonly signal: AbortSignal },
+): Promise<string> {
+  const [about, { children, next }] = await Promise.all([
+    client.call("status", { sessionKey }, signal),
+    client.call("children", { sessionKey, limit: 200 }, signal),
+  ]);
+  const more = next === null ? "" : "more than ";
+  const below =
+    children.length === 0
+      ? ""
+      : ` and ${more}${many(children.length, "child", "children")} with all below them`;
+  return `${named(screen, about)}: ${many(about.entries, "entry", "entries")}${below}`;
+}
+
+async function archivesTold(client: Client, sessionKey: string, signal: AbortSignal): Promise<string> {
+  const { archives, next } = await client.call("archives", { sessionKey, limit: 200 }, signal);
+  return `${sessionKey}: ${next === null ? "" : "more than "}${many(archives.length, "archive")}, and no session`;
 }
 
 /** Nobody is asked who cannot answer. Ctrl-D is no; Ctrl-C stops the command. */

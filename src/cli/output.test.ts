@@ -2,7 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as output from "./output.ts";
 
-const { age, ago, clean, count, cut, duration, hasColour, money, oneLine, percent, table, widthOf } = output;
+const {
+  age,
+  ago,
+  clean,
+  count,
+  cut,
+  cutMiddle,
+  duration,
+  hasColour,
+  money,
+  oneLine,
+  percent,
+  table,
+  widthOf,
+} = output;
 
 test("nothing of a text moves a cursor, changes a colour, sets a title or turns a line around", () => {
   const hostile =
@@ -32,6 +46,44 @@ test("what is cut has the width that there is, and never half a character", () =
   assert.equal(cut("abcdef", 4), "abc…");
   assert.equal(cut("日本語", 4), "日…");
   assert.equal(cut("abc", 0), "");
+});
+
+test("what is cut in the middle keeps its beginning and its end", () => {
+  assert.equal(cutMiddle("abcdefgh", 8), "abcdefgh");
+  assert.equal(cutMiddle("abcdefgh", 5), "ab…gh");
+  assert.equal(cutMiddle("abcdefgh", 4), "ab…h");
+  assert.equal(cutMiddle("日本語日本語", 6), "日…語", "half a character is none");
+  assert.equal(cutMiddle("abc", 1), "…");
+  assert.equal(cutMiddle("abc", 0), "");
+});
+
+test("a table fits its terminal: the widest columns are cut first, and what is worth least is left out", () => {
+  type Row = { readonly id: string; readonly key: string; readonly note: string };
+  const rows: readonly Row[] = [
+    { id: "0123456789", key: "agent:main:cron:morning:run:7", note: "a long note of it" },
+    { id: "0123456780", key: "日本語日本語日本語日本語日本語", note: "" },
+  ];
+  const columns: readonly output.Column<Row>[] = [
+    { title: "ID", of: ({ id }) => id },
+    { title: "KEY", least: 9, cut: "middle", of: ({ key }) => key },
+    { title: "NOTE", least: 6, keep: 1, of: ({ note }) => note },
+  ];
+  const widths = (room: number): number[] => table(rows, columns, room).trimEnd().split("\n").map(widthOf);
+  for (const room of [80, 60, 50, 40, 30, 29, 28, 22, 21])
+    for (const width of widths(room)) assert.ok(width <= room, `${width} in ${room}`);
+  assert.equal(table(rows, columns, 80), table(rows, columns), "nothing is cut that fits");
+  assert.match(
+    table(rows, columns, 40),
+    /^ID +KEY +NOTE\n0123456789 {2}agent:…:run:7 {2}a long/,
+    "the id is whole",
+  );
+  assert.match(table(rows, columns, 28), /^ID +KEY\n0123456789 {2}agent\S*…\S*:7\n/);
+  assert.match(table(rows, columns, 5), /^ID +KEY\n0123456789 {2}agen…un:7\n/, "too wide, and whole");
+});
+
+test("a terminal has a width, and a pipe has not", () => {
+  assert.equal(output.roomOn({ isTty: true, columns: 80 }), 80);
+  assert.equal(output.roomOn({ isTty: false, columns: 80 }), Infinity);
 });
 
 test("columns of a table stand below each other, also with wide characters and colours", () => {

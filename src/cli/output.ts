@@ -1,10 +1,10 @@
 // What people are shown: harmless, aligned, in few words. Titles and texts are written by anybody: nothing of them may move
 // a cursor, change a colour or turn a line around.
 
-import { clean, cut, widthOf } from "../base/harmless.ts";
+import { clean, cut, cutMiddle, widthOf } from "../base/harmless.ts";
 
 export { age, ago, bytes, count, duration, many, money, percent, whole } from "../base/figures.ts";
-export { clean, cut, GRAPHEMES, oneLine, widthOf } from "../base/harmless.ts";
+export { clean, cut, cutMiddle, GRAPHEMES, oneLine, widthOf } from "../base/harmless.ts";
 
 export interface Screen {
   readonly out: (text: string) => void; // standard output, as it is
@@ -29,25 +29,84 @@ export interface Column<Row> {
   readonly of: (row: Row) => string;
   readonly align?: "left" | "right"; // left, if it is not said
   readonly max?: number; //             columns at most
+  readonly least?: number; //           where there is no room, it is cut down to so many; without it, never
+  readonly cut?: "end" | "middle"; //   where; the end, if it is not said
+  readonly keep?: number; //            where cutting is not enough, the smallest goes first; without it, never
   /** Colours: put around what is shown when its width is known. */
   readonly style?: (text: string, row: Row) => string;
 }
 
-/** Lines of a table, with its titles, each ended. What rows say is made one harmless line. */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const cells = rows.map((row) => columns.map(({ of, max = Infinity }) => cut(harmless(of(row)), max)));
-  const widths = columns.map(({ title }, at) =>
-    Math.max(widthOf(title), ...cells.map((line) => widthOf(line[at] ?? ""))),
-  );
-  const head = columns.map(({ title, align = "left" }, at) => column(title, widths[at] ?? 0, align));
-  const body = cells.map((line, of) =>
-    columns.map(({ align = "left", style }, at) => {
-      const text = column(line[at] ?? "", widths[at] ?? 0, align);
-      const row = rows[of];
-      return style === undefined || row === undefined ? text : style(text, row);
-    }),
-  );
-  return [head, ...body].map((line) => `${line.join("  ").trimEnd()}\n`).join("");
+/**
+ * Lines of a table, with its titles, each ended. What rows say is made one harmless line. `room` is what a line may take, as
+ * roomOn says it: columns that say so are cut down to it, the widest first, or left out. What then is too wide still is whole.
+ */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  room: number = Infinity,
+): string {
+  const lines = fitted(
+    columns.map((each) => laidOut(each, rows)),
+    room,
+  ).map(({ column: { title, align = "left", cut: at = "end", style }, cells, width }) => {
+    const shorten = at === "end" ? cut : cutMiddle;
+    const shown = cells.map((text) => column(shorten(text, width), width, align));
+    const styled = rows.map((row, of) => style?.(shown[of] ?? "", row) ?? shown[of] ?? "");
+    return [column(title, width, align), ...styled];
+  });
+  return [-1, ...rows.keys()]
+    .map(
+      (of) =>
+        `${lines
+          .map((cells) => cells[of + 1] ?? "")
+          .join(BETWEEN)
+          .trimEnd()}\n`,
+    )
+    .join("");
+}
+
+const BETWEEN = "  ";
+
+/** What a line of output may take: that of a terminal has its width, and others read lines as long as they are. */
+export function roomOn({ isTty, columns }: Pick<Screen, "isTty" | "columns">): number {
+  return isTty && columns > 0 ? columns : Infinity;
+}
+
+interface LaidOut<Row> {
+  readonly column: Column<Row>;
+  readonly cells: readonly string[];
+  readonly width: number; // as wide as it would be
+  readonly least: number; // and may become
+}
+
+function laidOut<Row>(each: Column<Row>, rows: readonly Row[]): LaidOut<Row> {
+  const cells = rows.map((row) => harmless(each.of(row)));
+  const widest = Math.max(0, ...cells.map(widthOf));
+  const width = Math.max(widthOf(each.title), Math.min(widest, each.max ?? Infinity));
+  return {
+    column: each,
+    cells,
+    width,
+    least: Math.min(width, Math.max(widthOf(each.title), each.least ?? width)),
+  };
+}
+
+function fitted<Row>(laid: readonly LaidOut<Row>[], room: number): readonly LaidOut<Row>[] {
+  const of = (all: typeof laid, size: "width" | "least"): number =>
+    all.reduce((sum, each) => sum + each[size], BETWEEN.length * (all.length - 1));
+  const keepOf = ({ column: each }: LaidOut<Row>): number => each.keep ?? Infinity;
+  let fits = laid;
+  while (of(fits, "least") > room && fits.some((each) => keepOf(each) < Infinity)) {
+    const first = Math.min(...fits.map(keepOf));
+    fits = fits.filter((each) => keepOf(each) > first);
+  }
+  while (of(fits, "width") > room) {
+    const widest = Math.max(...fits.map(({ width, least }) => (width > least ? width : 0)));
+    if (widest === 0) break;
+    const at = fits.findLastIndex(({ width, least }) => width === widest && width > least);
+    fits = fits.map((each, index) => (index === at ? { ...each, width: each.width - 1 } : each));
+  }
+  return fits;
 }
 
 /** One line, whose beginning may be indented: trees are drawn with it. */

@@ -161,7 +161,7 @@ function inWords(program: Parser, words: readonly string[], error: CommanderErro
     case "commander.excessArguments":
       return `${parser.name()}: one word too many. ${usage}`;
     default:
-      return `${parser.name()}: ${message}. ${usage}`;
+      return `${parser.name()}: ${message.replace(/\.$/, "")}. ${usage}`;
   }
 }
 

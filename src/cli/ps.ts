@@ -20,8 +20,8 @@ import {
   oneLine,
   percent,
   stateColour,
+  roomOn,
   table,
-  widthOf,
   type Column,
   type Screen,
 } from "./output.ts";
@@ -70,7 +70,7 @@ async function run({ options, client: find, screen, signal }: Invocation): Promi
     return 0;
   }
   const branches = forest(await withParents(client, found.rows, signal));
-  screen.out(table(branches, columnsFor(branches, screen)));
+  screen.out(table(branches, columnsFor(branches, screen), roomOn(screen)));
   const more = found.isAll ? "" : "; there are more";
   screen.out(
     `${many(found.rows.length, "session")} (active first; --all, --tree <key>, --state, --agent, --limit)${more}\n`,
@@ -183,6 +183,7 @@ function columnsFor(branches: readonly Shown[], screen: Screen): readonly Column
     {
       title: "KEY",
       max: 48,
+      least: 24,
       of: ({ stem, name, row }) =>
         `${stem}${name}${stem === "" || row.title === "" ? "" : `  "${oneLine(row.title)}"`}`,
     },
@@ -191,23 +192,21 @@ function columnsFor(branches: readonly Shown[], screen: Screen): readonly Column
       of: ({ row }) => stateWords(row, since),
       style: (text, { row }) => stateColour(row.state)(screen, text),
     },
-    { title: "CLASS", of: ({ row }) => row.class ?? "–" },
-    { title: "MODEL", max: 24, of: ({ row }) => modelName(row.model) },
+    { title: "CLASS", keep: 2, of: ({ row }) => row.class ?? "–" },
+    { title: "MODEL", max: 24, least: 12, keep: 4, of: ({ row }) => modelName(row.model) },
     {
       title: "CTX",
       align: "right",
+      keep: 5,
       of: ({ row }) => (row.contextTokens === null ? "–" : percent(row.contextTokens, row.windowTokens)),
     },
     { title: "TOKENS", align: "right", of: ({ row }) => count(row.tokens) },
     { title: "COST", align: "right", of: ({ row }) => money(row.cost) },
-    { title: "AGE", align: "right", of: ({ row }) => age(since(row.bornAt)) },
+    { title: "AGE", align: "right", keep: 3, of: ({ row }) => age(since(row.bornAt)) },
     { title: "LAST", align: "right", of: ({ row }) => ago(since(row.updatedAt)) },
   ];
   if (!branches.some(({ row }) => whyIn(row) !== "")) return columns;
-  const room = screen.isTty
-    ? screen.columns - widthOf(table(branches, columns).split("\n")[0] ?? "") - 2
-    : Infinity;
-  return room < 16 ? columns : [...columns, { title: "WHY", max: room, of: ({ row }) => whyIn(row) }];
+  return [...columns, { title: "WHY", least: 16, keep: 1, of: ({ row }) => whyIn(row) }];
 }
 
 export function stateWords(row: Row, since: (iso: string) => number): string {

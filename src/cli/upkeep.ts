@@ -6,15 +6,16 @@ import type { Output } from "../calls/door.ts";
 import type { Client } from "./client.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf, spellings } from "./key.ts";
-import { ago, bytes, cut, json, many, oneLine, table, whole, type Screen } from "./output.ts";
+import { ago, bytes, json, many, oneLine, roomOn, table, whole, type Column, type Screen } from "./output.ts";
 import { limitIn } from "./ps.ts";
 
 type Plan = Output<"upkeepPlan">;
 type Run = Output<"upkeep">;
 type Archive = Output<"archives">["archives"][number];
 
-/** Steps of a plan that are asked for: all that a large home comes to. */
-const STEPS_MAX = 100_000;
+/** Archives of one page, and steps of a plan: what is asked for at once. */
+const PAGE_ROWS = 200;
+const PAGE_STEPS = 1_000;
 /** Between two words about how far it is, to somebody who watches, and to a file. */
 const WAIT_SECONDS = { watched: 1, unwatched: 15 };
 /** As the answer was: it was done, but not all of it. */
@@ -32,29 +33,48 @@ Exit codes: 0 done, 1 some of it failed, or the disk was full.`,
     const { options, client: find, screen, signal } = invocation;
     const client = await find();
     if (options["dryRun"] !== true) return await done(invocation, client);
-    const plan = await client.call("upkeepPlan", { limit: STEPS_MAX }, signal);
+    const plan = await wholePlan(client, signal);
     if (screen.json) json(screen, plan);
     else showPlan(screen, plan);
     return 0;
   },
 };
 
+/** All pages of one plan. Should another be made meanwhile, the daemon says so. */
+async function wholePlan(client: Client, signal: AbortSignal): Promise<Plan> {
+  const first = await client.call("upkeepPlan", { limit: PAGE_STEPS }, signal);
+  const steps = [...first.steps];
+  for (let { next } = first; next !== null;) {
+    const page: Plan = await client.call("upkeepPlan", { limit: PAGE_STEPS, cursor: next }, signal);
+    steps.push(...page.steps);
+    next = page.next;
+  }
+  return { ...first, steps, more: 0, next: null };
+}
+
 function showPlan(screen: Screen, plan: Plan): void {
-  const { steps, more, totals, usedBytes, leftBytes, overBytes } = plan;
+  const { steps, totals, usedBytes, leftBytes, overBytes } = plan;
   if (steps.length > 0)
     screen.out(
-      table(steps, [
-        { title: "DO", of: (step) => step.do },
-        { title: "WHY", of: ({ why }) => why ?? "" },
-        { title: "SIZE", of: (step) => bytes(step.bytes), align: "right" },
-        {
-          title: "WHAT",
-          of: ({ sessionKey, archive, blobs }) =>
-            [sessionKey ?? many(blobs ?? 0, "blob"), ...(archive === null ? [] : [`(${archive})`])].join(" "),
-        },
-      ]),
+      table(
+        steps,
+        [
+          { title: "DO", of: (step) => step.do },
+          { title: "WHY", least: 12, of: ({ why }) => why ?? "" },
+          { title: "SIZE", of: (step) => bytes(step.bytes), align: "right" },
+          {
+            title: "WHAT",
+            least: 24,
+            cut: "middle",
+            of: ({ sessionKey, archive, blobs }) =>
+              [sessionKey ?? many(blobs ?? 0, "blob"), ...(archive === null ? [] : [`(${archive})`])].join(
+                " ",
+              ),
+          },
+        ],
+        roomOn(screen),
+      ),
     );
-  if (more > 0) screen.out(`… and ${many(more, "step")} more\n`);
   const { archive: archived, purge: purged, rotate: rotated, pack: packed, collect: collected } = totals;
   const words = wordsOf({ archived, purged, rotated, packed, collected }, false);
   const then = leftBytes === usedBytes ? "" : `, about ${bytes(leftBytes)} then`;
@@ -147,7 +167,7 @@ export const archives: Command = {
   arguments: [{ ...SESSION, name: "key", about: "only those of this session", required: false }],
   options: [
     { flags: "--agent <agent>", about: "only those of this agent" },
-    { flags: "-n, --limit <rows>", about: "how many at most, up to 200 (50); the oldest come first" },
+    { flags: "-n, --limit <rows>", about: "how many at most (50); the newest come first" },
     { flags: "--purge <id>", about: "erase this one for good" },
   ],
   run: async ({ args, options, client: find, screen, signal }) => {
@@ -161,34 +181,51 @@ export const archives: Command = {
     }
     const agent = textOf(options, "agent");
     const of = args[0] === undefined ? {} : { sessionKey: await archivedKey(client, args[0], signal) };
-    const asked = { ...of, ...(agent === undefined ? {} : { agent }), limit: limitIn(options, 50) };
-    const page = await client.call("archives", asked, signal);
-    if (screen.json) json(screen, page);
-    else showArchives(screen, page);
+    const asked = { ...of, ...(agent === undefined ? {} : { agent }) };
+    const found = await newest(client, asked, { most: limitIn(options, 50), signal });
+    if (screen.json) json(screen, found);
+    else showArchives(screen, found);
     return 0;
   },
 };
 
+/** Page by page until there are so many. `next` is null when those were all. */
+async function newest(
+  client: Client,
+  asked: { readonly sessionKey?: string; readonly agent?: string },
+  { most, signal }: { readonly most: number; readonly signal: AbortSignal },
+): Promise<Output<"archives">> {
+  const rows: Archive[] = [];
+  for (let cursor: string | null = null; ;) {
+    const limit = Math.min(PAGE_ROWS, most - rows.length);
+    const at: { cursor?: string } = cursor === null ? {} : { cursor };
+    const page = await client.call("archives", { ...asked, ...at, limit }, signal);
+    rows.push(...page.archives);
+    cursor = page.next;
+    if (cursor === null || rows.length >= most) return { archives: rows, next: cursor };
+  }
+}
+
 function showArchives(screen: Screen, { archives: rows, next }: Output<"archives">): void {
   if (rows.length === 0) return screen.out("no archives\n");
   const nowMs = new RealWorld().nowMs();
-  screen.out(
-    table(rows, [
-      { title: "ID", of: ({ id }) => id },
-      { title: "SESSION", of: ({ sessionKey }) => sessionKey },
-      { title: "WHY", of: ({ why }) => why },
-      { title: "SINCE", of: ({ archivedAt }) => ago(Math.max(0, nowMs - Date.parse(archivedAt))) },
-      { title: "ENTRIES", of: ({ entries }) => whole(entries), align: "right" },
-      { title: "SIZE", of: (row) => bytes(row.bytes), align: "right" },
-      {
-        title: "PACKED",
-        of: ({ packedBytes }) => (packedBytes === null ? "not yet" : bytes(packedBytes)),
-        align: "right",
-      },
-      { title: "TITLE", of: ({ title }) => cut(oneLine(title), 40) },
-    ]),
-  );
-  if (next !== null) screen.out("there are more: --limit\n");
+  const columns: readonly Column<Archive>[] = [
+    { title: "ID", of: ({ id }) => id }, // whole: restore and --purge take it
+    { title: "SESSION", least: 18, cut: "middle", of: ({ sessionKey }) => sessionKey },
+    { title: "WHY", keep: 3, of: ({ why }) => why },
+    { title: "SINCE", of: ({ archivedAt }) => ago(Math.max(0, nowMs - Date.parse(archivedAt))) },
+    { title: "ENTRIES", keep: 1, of: ({ entries }) => whole(entries), align: "right" },
+    { title: "SIZE", keep: 5, of: (row) => bytes(row.bytes), align: "right" },
+    {
+      title: "PACKED",
+      keep: 2,
+      of: ({ packedBytes }) => (packedBytes === null ? "not yet" : bytes(packedBytes)),
+      align: "right",
+    },
+    { title: "TITLE", max: 40, least: 10, keep: 4, of: ({ title }) => oneLine(title) },
+  ];
+  screen.out(table(rows, columns, roomOn(screen)));
+  if (next !== null) screen.out("there are older ones: -n\n");
 }
 
 export const restore: Command = {
@@ -217,7 +254,7 @@ export const restore: Command = {
 };
 
 /** A session that is out of the way is not among those that a short key is looked for in. */
-async function archivedKey(client: Client, text: string, signal: AbortSignal): Promise<string> {
+export async function archivedKey(client: Client, text: string, signal: AbortSignal): Promise<string> {
   const found: string[] = [];
   for (const sessionKey of keysOf(text)) {
     const page = await client.call("archives", { sessionKey, limit: 1 }, signal);
@@ -239,17 +276,7 @@ function keysOf(text: string): readonly string[] {
 
 async function newestOf(client: Client, text: string, signal: AbortSignal): Promise<string> {
   const sessionKey = await archivedKey(client, text, signal);
-  let newest: Archive | undefined;
-  for (let cursor: string | null = null; ;) {
-    const page: Output<"archives"> = await client.call(
-      "archives",
-      { sessionKey, limit: 200, ...(cursor === null ? {} : { cursor }) },
-      signal,
-    );
-    newest = page.archives.at(-1) ?? newest;
-    if (page.next === null) break;
-    cursor = page.next;
-  }
-  if (newest === undefined) throw new Fault("not_found", `nothing of ${sessionKey} is archived any more`);
-  return newest.id;
+  const [found] = (await client.call("archives", { sessionKey, limit: 1 }, signal)).archives;
+  if (found === undefined) throw new Fault("not_found", `nothing of ${sessionKey} is archived any more`);
+  return found.id;
 }

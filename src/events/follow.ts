@@ -72,6 +72,8 @@ async function* heard(follower: Follower, key: SessionKey, seq: () => number): A
     if (events === "cut off") throw new CutOff(key, seq());
     if (events === "deleted")
       throw new Fault("not_found", `${key} was removed; one that is opened under its key begins anew`);
+    if (typeof events === "string")
+      throw new Fault("not_found", `${key} was ${events.replace(" ", "; sessiond restore ")} brings it back`);
     yield* events;
   }
 }

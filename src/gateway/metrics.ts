@@ -13,6 +13,8 @@
 
 import { Counter, Gauge, Histogram, collectDefaultMetrics, Registry } from "prom-client";
 import type { System } from "../calls/call.ts";
+import { isDisabling, resetsIn } from "../calls/news.ts";
+import type { Totals } from "../calls/totals.ts";
 import { OUTCOMES } from "../calls/words.ts";
 import type { Agent } from "../config/config.ts";
 import { detailsOf } from "../context/compaction.ts";
@@ -91,6 +93,7 @@ export class Metrics {
     ];
     this.#models = new Set(ids);
     gaugesIn(this.#registry, looking);
+    commandsIn(this.#registry, looking.system.totals);
     upkeepIn(this.#registry, looking.system.upkeep);
     for (const [changes, receipt] of this.#early.splice(0)) this.told(changes, receipt);
   }
@@ -99,6 +102,7 @@ export class Metrics {
   told(changes: readonly Change[], receipt: Receipt): void {
     if (this.#models === null) return void this.#early.push([changes, receipt]);
     this.#count.commits.inc();
+    for (const { why } of resetsIn(changes)) this.#count.resets.inc({ why });
     let posts = 0;
     const sent = new Set(changes.flatMap((change) => (change.do === "send" ? [change.outgoing.id] : [])));
     for (const change of changes) {
@@ -130,6 +134,7 @@ export class Metrics {
   #posted({ letter }: Extract<Change, { do: "post" }>): void {
     this.#count.letters.inc({ class: letter.class, from: letter.from.kind });
     if (isRunLetter(letter)) this.#count.jobRuns.inc();
+    if (isDisabling(letter)) this.#count.jobsDisabled.inc();
   }
 
   #changed(change: Change, { seqs }: Receipt): void {
@@ -259,9 +264,26 @@ function countersIn(registry: Registry) {
     ]),
     jobRuns: counter("job_runs_started", "Runs of cron jobs that were begun."),
     jobRunsOver: counter("job_runs_ended", "Runs of cron jobs whose turn has ended, by how.", ["outcome"]),
+    jobsDisabled: counter("jobs_disabled", "Cron jobs that were disabled because they failed too often."),
+    resets: counter("resets", "Conversations that were begun anew, by why.", ["why"]),
     opened: counter("sessions_opened", "Sessions that were opened."),
     deleted: counter("sessions_deleted", "Sessions that were deleted."),
   };
+}
+
+/** Each is a command of the table: there are few (M1). One that only looks commits nothing, so it is counted where it is obeyed. */
+function commandsIn(registry: Registry, totals: Totals): void {
+  const made: Counter<"name"> = new Counter({
+    name: "sessiond_commands_total",
+    help: "Chat commands that were obeyed, by name.",
+    labelNames: ["name"],
+    registers: [],
+    collect: () => {
+      made.reset();
+      for (const [name, times] of totals.commands) made.inc({ name }, times);
+    },
+  });
+  registry.registerMetric(made);
 }
 
 /** Each is read anew whenever somebody asks. */

@@ -60,6 +60,18 @@ export function reportedBy({ channel, thread }: Route): string | null {
   return channel === "report" ? thread : null;
 }
 
+const JOB = "cause:job:";
+
+/** What a run of a job is begun by: it is a task that a timer gave. */
+export function runLetterId(job: string, run: string): string {
+  return `${JOB}${job}:${run}`;
+}
+
+/** Whether a letter, or a task, is of a job: a run's, its answer, or what is told of it. */
+export function isOfJob(id: string): boolean {
+  return id.startsWith(JOB);
+}
+
 const TIMER = "timer";
 
 /**

@@ -147,6 +147,13 @@ export function isSubagent(key: SessionKey): boolean {
   return read(key).kind === "subagent";
 }
 
+const MADE_UP = /^agent:[^:]+:thread:(?:fork|handoff)-[0-9a-f]{8}$/;
+
+/** True: it is called as madeUpKey calls them, so that no person has said by a name that it is to stay. */
+export function isMadeUp(key: SessionKey): boolean {
+  return MADE_UP.test(key);
+}
+
 export function isAcp(key: SessionKey): boolean {
   return read(key).kind === "acp";
 }
@@ -215,6 +222,11 @@ export function topicKey(base: SessionKey, id: string): SessionKey {
 
 export function namedKey(agent: AgentId, name: string): SessionKey {
   return make(agent, "thread", encodePart(name));
+}
+
+/** A named session that nobody gave a name. Of `id`, which World made, the end is what no other has. */
+export function madeUpKey(agent: AgentId, what: "fork" | "handoff", id: string): SessionKey {
+  return namedKey(agent, `${what}-${id.slice(-8)}`);
 }
 
 /** Only a sub-agent's key is repeated in its child's: other keys may be long, and the record knows the parent. */

@@ -128,6 +128,7 @@ describe("envelopes that are refused", () => {
     [{ sender: "\uD800" }, /^the sender of a message: "\\uD800" holds half a character/],
     [{ channel: "session", peer: "agent:main:main" }, /^the channel of a message: "session": /],
     [{ channel: "report", peer: "agent:main:main", thread: "t" }, /^the channel of a message: "report": /],
+    [{ channel: "timer", peer: "job:j", thread: "r" }, /^the channel of a message: "timer": /],
   ];
   for (const [said, why] of REFUSED) {
     test(`${JSON.stringify(said).slice(0, 40)} is refused in every scope, and the message says why`, () => {

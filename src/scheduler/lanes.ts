@@ -100,6 +100,9 @@ export class Lanes<Of extends Worker> {
           this.#arrived({ ...change.letter, to: posted.to, postedAtMs: this.#parts.world.nowMs() });
       } else if (change.do === "delete" || change.do === "archive") {
         this.#deleted(change.key);
+      } else if (change.do === "restore" && change.over !== null) {
+        this.#deleted(change.over.key);
+        this.#claimSoon(); // What the key is owed, such as an answer, is another's affair now.
       } else if (change.do === "set" || change.do === "signal" || change.do === "revive") {
         this.#changed(change.key, change.do === "signal" ? change.signal : null);
       } else if (change.do === "send" && !this.#lanes.has(change.outgoing.key)) {

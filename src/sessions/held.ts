@@ -24,7 +24,7 @@ import type { Change, Claim, Receipt, Store } from "../store/store.ts";
 import { GENERATION, type Generation } from "../transcript/generation.ts";
 import { entryId, type Body, type Draft, type Entry, type Gap } from "../transcript/entry.ts";
 import { isPersonal } from "../transcript/fold.ts";
-import type { RunState, Session, Usage } from "./session.ts";
+import type { RunState, Session, Settings, Usage } from "./session.ts";
 import { moved } from "./state.ts";
 
 export interface HeldParts {
@@ -161,7 +161,7 @@ export class Held {
     const fence = this.#fence;
     const { state, reroute, rewind } = writing;
     if (state) moved(key, this.#row.state, state);
-    const rotate = writing.rotate === undefined ? null : await this.#rotating(writing.rotate);
+    const rotate = writing.rotate === undefined ? null : await this.#rotating(writing.rotate, writing);
     const drafts = this.#stamped([...(rotate?.notes ?? []), ...(writing.entries ?? [])]);
     const contextSeq = rewind?.contextSeq ?? this.#contextSeq(drafts);
     const changes: Change[] = [];
@@ -196,10 +196,18 @@ export class Held {
   }
 
   /** The new file begins in the middle, or with nothing: what was known until then is written down in it. */
-  async #rotating({ keep, transcript, cwd }: Rotate): Promise<{ change: Of<"rotate">; notes: Body[] }> {
+  async #rotating(
+    { keep, transcript, cwd }: Rotate,
+    { others = [], afterwards = [] }: Writing,
+  ): Promise<{ change: Of<"rotate">; notes: Body[] }> {
     const { key } = this;
     const now = (await this.#parts.store.session(key)) ?? this.#row; // It was deleted: the commit says so.
-    const { usage, settings, bornAtMs, interactedAtMs } = now;
+    const { usage, bornAtMs, interactedAtMs } = now;
+    // As they are from then on: what the same commit sets is of the new file.
+    const settings = [...others, ...afterwards].reduce<Settings>(
+      (so, change) => (change.do === "set" && change.key === key ? { ...so, ...change.settings } : so),
+      now.settings,
+    );
     const title = keep === "context" ? now.title : "";
     const data: Generation = { usage, settings, title, bornAtMs, interactedAtMs };
     const after = this.#row.transcript.lastSeq;

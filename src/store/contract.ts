@@ -27,6 +27,7 @@ import { openContract } from "./contract/open.ts";
 import { rowContract } from "./contract/rows.ts";
 import { searchContract } from "./contract/search.ts";
 import { shapeContract } from "./contract/shapes.ts";
+import { swapContract } from "./contract/swaps.ts";
 import { outboxContract, timerContract } from "./contract/waiting.ts";
 
 export function storeContract(name: string, open: Open): void {
@@ -64,6 +65,7 @@ export function storeContract(name: string, open: Open): void {
     endedContract(corner);
     deleteContract(corner);
     archiveContract(corner);
+    swapContract(corner);
     holdingContract(corner);
     closeContract(open);
   });

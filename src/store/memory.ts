@@ -147,6 +147,7 @@ export class MemoryStore implements S.Store {
     return pageOf(some, query, {
       placeOf: ({ archivedAtMs, id }) => [archivedAtMs, id] as const,
       like: [0, ""],
+      descending: query.newest === true,
     });
   }
 

@@ -156,22 +156,28 @@ const SHAPES: Readonly<Record<Change["do"], Check>> = {
   clearTimer: record({ do: text, id: text, expectDueAtMs: whole }),
   setJob: record({
     do: text,
-    job: is("a job with its id, agent and version", isJob),
+    job: is("a job with its id, agent, version and target", isJob),
     expectVersion: orNull(count),
   }),
   clearJob: record({ do: text, id: text, expectVersion: count }),
   send: record({ do: text, outgoing: record({ id: text, key: name, route, content: listOf(block) }) }),
   settle: record({ do: text, id: text, refused: orNull(text) }),
   archive: record({ do: text, key: name, expect: untouched, why: oneOf(...ARCHIVE_WHYS) }),
-  restore: record({ do: text, archive: text }),
+  restore: record({
+    do: text,
+    archive: text,
+    over: orNull(record({ key: name, transcript: text, lastSeq: count })),
+  }),
   purge: record({ do: text, archive: text }),
   delete: record({ do: text, key: name, expect: orNull(untouched) }),
 };
 
 /** What a store goes by. The rest is for whoever fires it. */
 function isJob(value: unknown): boolean {
-  const { id, agent, version } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  return typeof id === "string" && typeof agent === "string" && Number.isSafeInteger(version);
+  const { id, agent, version, target } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { kind, key } = (target ?? {}) as Readonly<Record<string, unknown>>;
+  const isAimed = kind === "fresh" || (kind === "session" && typeof key === "string");
+  return typeof id === "string" && typeof agent === "string" && Number.isSafeInteger(version) && isAimed;
 }
 
 export function checkShape(change: Change): void {
@@ -236,6 +242,7 @@ const QUESTIONS = {
     key: ifGiven(text),
     id: ifGiven(text),
     packed: ifGiven(yesOrNo),
+    newest: ifGiven(yesOrNo),
     ...page,
   }),
   holdings: record({ ...page }),

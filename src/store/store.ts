@@ -102,8 +102,12 @@ export type Change =
   | { readonly do: "settle"; readonly id: string; readonly refused: string | null } // null: it was delivered
   // Out of the way, and back. An archive has everything of a session but mail and timers: it has none when it goes. Its files
   // are packed after that (pack), and unpacked before they come back (unpack): until then a restore is refused.
+  // What somebody has pinned, a job writes to, or is a main session goes only when it was asked for (stale_writer).
   | { readonly do: "archive"; readonly key: SessionKey; readonly expect: Untouched; readonly why: ArchiveWhy }
-  | { readonly do: "restore"; readonly archive: string }
+  // Over the session that has its key now, that one becomes an archive in the same moment. What goes by the key stays with it:
+  // timers, jobs, answers, children, its own place below its parent, and what was used: of each number the larger one counts,
+  // because what a session was before it began anew is counted in what it is now. All else is as the archive has it.
+  | { readonly do: "restore"; readonly archive: string; readonly over: Present | null } // null: nobody has its key
   // Erased for good, like a session that is deleted.
   | { readonly do: "purge"; readonly archive: string }
   // The end: row, transcript, mail, timers, blobs, search index, and what was archived under its key; a tombstone stays. Letters that have another
@@ -127,6 +131,11 @@ export type Companion = string;
 export interface Untouched {
   readonly transcript: string;
   readonly lastSeq: number;
+}
+
+/** The session that has a key now, as somebody saw it: at rest, without a letter that waits. */
+export interface Present extends Untouched {
+  readonly key: SessionKey;
 }
 
 export interface Receipt {
@@ -193,8 +202,9 @@ export interface Archive {
   readonly packedBytes: number | null; //  null: they are not packed yet, or were unpacked
 }
 
-/** Oldest first. */
+/** Oldest first, unless the newest are asked for first: a cursor is of one of these orders. */
 export interface ArchiveQuery extends PageOf {
+  readonly newest?: boolean;
   readonly agent?: string;
   readonly key?: SessionKey;
   readonly id?: string;

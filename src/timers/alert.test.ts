@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Beating, HEART, MAIN } from "../../test/timers/beating.ts";
 import { HOUR_MS } from "../../test/timers/stage.ts";
+import { MAILBOX_LETTERS_MAX } from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
+import { parseKey, type SessionKey } from "../routing/key.ts";
+import { letterOf } from "../store/contract/corner.ts";
 import { heartbeatEnded, isNothing } from "./alert.ts";
 
 const HALF_HOUR_MS = 30 * 60_000;
@@ -88,6 +91,40 @@ test("the same alert is told once a day, others are told at once, and each is re
   }
   assert.deepEqual(said, ["0 alert", "1 alert", "48 alert", "49 alert"]);
   assert.equal((await at.waiting(MAIN)).length, 4);
+});
+
+test("an alert holds until a beat is answered that does not say it again, and holds again when one does", async (test) => {
+  const at = await beating(test);
+  const holds = async (): Promise<string[]> =>
+    (await at.pulse()).told.flatMap(({ head, isOver }) => (isOver ? [] : [head]));
+  const said = async (text: string, more = {}): Promise<string[]> => {
+    await at.answer(text, more);
+    await at.stage.pass(HALF_HOUR_MS);
+    return await holds();
+  };
+  assert.deepEqual(await said("The disk is full."), ["The disk is full."]);
+  assert.deepEqual(await said("", { outcome: "failed", reason: "nobody is there" }), ["The disk is full."]);
+  assert.deepEqual(await said("Ann waits."), ["Ann waits."]);
+  assert.deepEqual(await said("HEARTBEAT_OK"), []);
+  assert.deepEqual(
+    await said("The disk is full."),
+    ["The disk is full."],
+    "it is not told again, and so it is",
+  );
+});
+
+test("why the newest beat failed is known until one succeeds", async (test) => {
+  const at = await beating(test);
+  const failed = async (outcome: "failed" | "aborted" | "done", reason: string | null) => {
+    await at.answer("HEARTBEAT_OK", { outcome, reason });
+    await at.stage.pass(HALF_HOUR_MS);
+    const { failures, trouble } = await at.pulse();
+    return [failures, trouble];
+  };
+  assert.deepEqual(await failed("failed", "no key"), [1, "failed: no key"]);
+  assert.deepEqual(await failed("failed", "it is away"), [2, "failed: it is away"]);
+  assert.deepEqual(await failed("aborted", "a person"), [2, "failed: it is away"]);
+  assert.deepEqual(await failed("done", null), [0, null]);
 });
 
 test("the end of a beat that is heard of twice is told once, also after a crash between the two", async (test) => {
@@ -185,4 +222,76 @@ test("a day later is a day later, also when the machine slept", async (test) => 
   at.stage.world.offMs = 25 * HOUR_MS;
   await at.stage.pass(HALF_HOUR_MS);
   assert.equal(await at.answer("The disk is full."), "alert");
+});
+
+/** A conversation that a person wrote into from somewhere, at a time. */
+async function wrote(
+  at: Beating,
+  name: string,
+  more: { readonly route?: boolean } = {},
+): Promise<SessionKey> {
+  const { at: corner } = at.stage;
+  const key = parseKey(`agent:main:${name}`);
+  const route = more.route === false ? null : { channel: "pigeon", to: name, thread: null };
+  await corner.store.commit([corner.opening(key, { ifExists: "keep" })]);
+  const message = { role: "user", content: "hello", timestamp: 0 } as const;
+  const provenance = { kind: "external_user", channel: "pigeon", peer: "ann" } as const;
+  const timestamp = new Date(at.stage.world.nowMs()).toISOString();
+  await corner.append(key, [{ type: "message", timestamp, message, provenance }]);
+  await corner.store.commit([{ do: "reroute", key, fence: 0, route, origin: null }]);
+  await at.stage.pass(1_000);
+  return key;
+}
+
+test("to the route, where nobody ever wrote to main: to whom the person wrote last, and never into a group", async (test) => {
+  const at = await beating(test, heart({ to: "route" }));
+  await wrote(at, "direct:old");
+  const newest = await wrote(at, "direct:newest");
+  await wrote(at, "pigeon:group:all");
+  await wrote(at, "thread:here", { route: false });
+  const rows = (await at.stage.at.store.sessions({ agent: "main" })).rows;
+  assert.ok(rows.some(({ key, interactedAtMs }) => key === newest && interactedAtMs > 0));
+  assert.equal(await at.answer("The disk is full."), "alert");
+  const sent = await outbox(at);
+  assert.deepEqual(
+    sent.map(({ key, route }) => [key, route.to]),
+    [[HEART, "direct:newest"]],
+  );
+  assert.deepEqual(await at.waiting(MAIN), []);
+});
+
+test("an alert that main's mailbox has no room for is not taken as told: it is when it is found again", async (test) => {
+  const at = await beating(test);
+  const { store } = at.stage.at;
+  const ids = Array.from({ length: MAILBOX_LETTERS_MAX }, (_, n) => `cause:${n}`);
+  await store.commit(ids.map((id) => ({ do: "post", to: [MAIN], letter: letterOf(id, "x") })));
+  assert.equal(await at.answer("The disk is full."), "alert");
+  assert.equal(await store.waiting(MAIN, 2_000), MAILBOX_LETTERS_MAX);
+  assert.match(at.logged.join(""), /an alert was not told: 1000 letters wait for agent:main:main/);
+  await store.commit([{ do: "take", key: MAIN, fence: 0, ids }]);
+  await at.stage.pass(HALF_HOUR_MS);
+  assert.equal(await at.answer("The disk is full."), "alert");
+  assert.deepEqual(await alerts(at), ["The disk is full."]);
+});
+
+test("B5: an end that its door has given up is found by the next beat, once", async (test) => {
+  const at = await beating(test);
+  const { store } = at.stage.at;
+  const [beat] = await at.waiting();
+  assert.ok(beat?.replyTo);
+  const text = JSON.stringify({ outcome: "done", reason: null, text: "The disk is full." });
+  const outgoing = { id: "end", key: HEART, route: beat.replyTo, content: [{ type: "text", text }] } as const;
+  await store.commit([
+    { do: "take", key: HEART, fence: 0, ids: [beat.id] },
+    { do: "send", outgoing },
+    { do: "settle", id: "end", refused: "given up after 8 tries: the disk is full" },
+  ]);
+  await at.stage.pass(HALF_HOUR_MS);
+  assert.deepEqual(await alerts(at), ["The disk is full."]);
+  const { over, last, told } = await at.pulse();
+  assert.deepEqual([over, last?.came, told.length], [beat.replyTo.thread, "began", 1]);
+  assert.deepEqual((await store.outbox({ refused: true })).rows, []);
+  await at.answer("HEARTBEAT_OK");
+  await at.stage.pass(HALF_HOUR_MS);
+  assert.equal((await at.waiting(MAIN)).length, 1);
 });

@@ -5,8 +5,9 @@
 import { createHash } from "node:crypto";
 import type { Agent } from "../config/config.ts";
 import { afterBeatId, HEARTBEAT_OK as OK } from "../mail/beat.ts";
+import { MAILBOX_LETTERS_MAX } from "../limits.ts";
 import type { Letter } from "../mail/letter.ts";
-import { heartbeatKey, mainKey, type AgentId } from "../routing/key.ts";
+import { heartbeatKey, mainKey, type AgentId, type KeyKind } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change } from "../store/store.ts";
@@ -40,19 +41,29 @@ export async function heartbeatEnded(
   const timer = await timerOf(parts.store, id);
   const before = (timer && pulseIn(timer)) ?? pulseOf(id);
   if (!agent || before.over === beat) return [];
+  const { pulse, changes } = await beatOver(parts, agent, before, { beat, end });
+  // One that was turned off meanwhile remembers nothing; what this beat found is told all the same.
+  if (timer === null) return changes;
+  return [...changes, setPulse(agent, pulse, { dueAtMs: timer.dueAtMs + 1, before: timer })]; // pulse.ts says why later
+}
+
+/** What the end of a beat comes to, and what is remembered then. */
+export async function beatOver(
+  parts: HeartbeatParts,
+  agent: Agent,
+  before: Pulse,
+  { beat, end }: { readonly beat: string; readonly end: BeatEnd },
+): Promise<{ readonly pulse: Pulse; readonly changes: readonly Change[] }> {
   const pulse = after(before, { beat, end, nowMs: parts.world.nowMs() });
   const { came } = pulse.last;
-  if (came === "failed")
-    parts.log.warn({ agent: id, beat, outcome: end.outcome, reason: end.reason }, "a heartbeat failed");
-  const told = [
-    ...(came === "alert" ? await alerting(parts, agent, { beat, text: end.text.trim() }) : []),
-    ...(came === "failed" && pulse.failures === BEAT_FAILURES_TOLD
-      ? await toMain(parts, agent, failing(agent, beat, end))
-      : []),
-  ];
-  // One that was turned off meanwhile remembers nothing; what this beat found is told all the same.
-  if (timer === null) return told;
-  return [...told, setPulse(agent, pulse, { dueAtMs: timer.dueAtMs + 1, before: timer })]; // pulse.ts says why later
+  if (came === "alert") {
+    const changes = await alerting(parts, agent, { beat, text: end.text.trim() });
+    return changes === null ? { pulse: { ...pulse, told: before.told }, changes: [] } : { pulse, changes };
+  }
+  if (came !== "failed") return { pulse, changes: [] };
+  parts.log.warn({ agent: agent.id, beat, outcome: end.outcome, reason: end.reason }, "a heartbeat failed");
+  const isTold = pulse.failures === BEAT_FAILURES_TOLD;
+  return { pulse, changes: isTold ? await toMain(parts, agent, failing(agent, beat, end)) : [] };
 }
 
 /** Pure. What is remembered once a beat is over; `last.came` is what it came to. */
@@ -64,14 +75,29 @@ function after(
   const isKnown = before.told.some((told) => told.print === print && atMs - told.atMs < ALERT_QUIET_MS);
   const came = cameOf(end, isKnown);
   const head = end.text.trim().slice(0, ALERT_HEAD_CHARS_MAX).toWellFormed();
-  const told = before.told.filter((each) => each.print !== print);
+  const isAnswered = came === "ok" || came === "alert" || came === "repeated";
+  const known = isAnswered
+    ? before.told.map((each) => ({ ...each, isOver: each.print !== print }))
+    : before.told;
+  const told = known.filter((each) => each.print !== print);
   return {
     agent: before.agent,
     last: { beat, atMs, came },
     over: beat,
-    failures: came === "failed" ? before.failures + 1 : came === "skipped" ? before.failures : 0,
-    told: came === "alert" ? [{ print, atMs, head }, ...told].slice(0, ALERTS_KEPT) : before.told,
+    ...failedSoFar(before, came, end),
+    told: came === "alert" ? [{ print, atMs, head, isOver: false }, ...told].slice(0, ALERTS_KEPT) : known,
   };
+}
+
+function failedSoFar(
+  { failures, trouble }: Pulse,
+  came: Came,
+  { outcome, reason }: BeatEnd,
+): Pick<Pulse, "failures" | "trouble"> {
+  if (came === "skipped") return { failures, trouble };
+  if (came !== "failed") return { failures: 0, trouble: null };
+  const why = reason === null ? outcome : `${outcome}: ${reason}`;
+  return { failures: failures + 1, trouble: why.slice(0, ALERT_HEAD_CHARS_MAX).toWellFormed() };
 }
 
 function cameOf({ outcome, text }: BeatEnd, isKnown: boolean): Came {
@@ -95,19 +121,26 @@ function printOf(text: string): string {
   return createHash("sha256").update(words).digest("base64url");
 }
 
+/** Null: nobody can be told now; it is when it is found again. */
 async function alerting(
   parts: HeartbeatParts,
   agent: Agent,
   { beat, text }: { readonly beat: string; readonly text: string },
-): Promise<readonly Change[]> {
+): Promise<readonly Change[] | null> {
   const { to } = agent.heartbeat;
   if (to === "none") return [];
   const main = await parts.store.session(mainKey(agent.id));
   const content: readonly Block[] = [{ type: "text", text }];
   const id = afterBeatId(agent.id, beat, "alert");
-  const route = to === "route" && main !== null ? openRoute(parts, main) : null;
+  const spokenTo = to === "route" ? await lastSpokenTo(parts, agent, main) : null;
+  const route = spokenTo && openRoute(parts, spokenTo);
   // It is the heartbeat's answer: its owner delivers it, right after this.
   if (route !== null) return [{ do: "send", outgoing: { id, key: heartbeatKey(agent.id), route, content } }];
+  if ((await parts.store.waiting(mainKey(agent.id), MAILBOX_LETTERS_MAX)) >= MAILBOX_LETTERS_MAX) {
+    const many = `${MAILBOX_LETTERS_MAX} letters wait for ${mainKey(agent.id)} already`;
+    parts.log.warn({ agent: agent.id, beat }, `an alert was not told: ${many}`);
+    return null;
+  }
   return await toMain(parts, agent, {
     id,
     from: { kind: "inter_session", source: heartbeatKey(agent.id), tool: null },
@@ -123,7 +156,25 @@ const ABOUT =
   "Your heartbeat found something that needs attention. Do what you can about it and should, and answer with what the person you " +
   `talk with should know. If they need not hear of it, answer with exactly ${NO_REPLY}.`;
 
-/** Where main was last written to from, if answers of main may go there now. */
+/** Conversations of one person with the agent. What everybody in a group reads is for no alert. */
+const PERSONAL: ReadonlySet<KeyKind> = new Set(["main", "direct", "thread"]);
+
+/** Main, if anybody wrote to it from somewhere; else the one of the newest that a person wrote to last. Null: nobody ever did. */
+async function lastSpokenTo(
+  { store }: HeartbeatParts,
+  { id }: Agent,
+  main: Session | null,
+): Promise<Session | null> {
+  if (main?.route) return main;
+  const { rows } = await store.sessions({ agent: id });
+  const spoken = rows.filter(
+    ({ kind, route, interactedAtMs, state }) =>
+      PERSONAL.has(kind) && route !== null && interactedAtMs > 0 && state.kind !== "ended",
+  );
+  return spoken.toSorted((a, b) => b.interactedAtMs - a.interactedAtMs)[0] ?? null;
+}
+
+/** Where it was last written to from, if its answers may go there now. */
 function openRoute(
   { config, channels }: HeartbeatParts,
   { key, route, settings }: Session,

@@ -4,7 +4,8 @@ import * as fc from "fast-check";
 import { jobOf, MINUTE_MS } from "../../test/timers/specs.ts";
 import { ended, fired, notStarted, type RunEnd } from "./decide.ts";
 import type { Job, Missed, RunOutcome, Schedule } from "./job.ts";
-import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, RUN_LOST_MS, RUN_NOTE_CHARS_MAX } from "./limits.ts";
+import { editJob } from "./jobs.ts";
+import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, RUN_LOST_MS, RUN_NOTE_CHARS_MAX, ON_TIME_MS } from "./limits.ts";
 import { alarmAtMs, nextAfter, staggerOf, timesUpTo } from "./schedule.ts";
 
 const DONE: RunEnd = { outcome: "done", reason: null, text: "all is well" };
@@ -27,6 +28,14 @@ describe("a time that is met", () => {
       assert.deepEqual(next.counts, { ran: 1, skipped: 0, coalesced: 0 });
       assert.deepEqual([next.nextAtMs, next.current, next.version], [2 * MINUTE_MS, run, job.version + 1]);
     });
+
+  test("skip: without any grace it runs, as late as clocks ring; later it is missed", () => {
+    const job = jobOf({ missed: "skip", graceMs: 0 });
+    const late = fired(job, { nowMs: MINUTE_MS + ON_TIME_MS, runId: "r" });
+    assert.deepEqual([late.run?.dueAtMs, late.job.counts.skipped], [MINUTE_MS, 0]);
+    const later = fired(job, { nowMs: MINUTE_MS + ON_TIME_MS + 1, runId: "r" });
+    assert.deepEqual([later.run, later.job.counts.skipped], [null, 1]);
+  });
 
   test("is not before its stagger", () => {
     const job = jobOf({ staggerMs: 30_000, missed: "skip", graceMs: 0 });
@@ -114,7 +123,7 @@ describe("times that were missed", () => {
       ["coalesce", 1],
       ["skip", 0],
     ] as const) {
-      const job = jobOf({ missed, schedule: { kind: "at", atMs: 5_000 } });
+      const job = jobOf({ missed, schedule: { kind: "at", atMs: 5_000, zone: "UTC" } });
       const { job: next } = fired(job, { nowMs: MINUTE_MS, runId: "r" });
       assert.deepEqual([next.counts.ran, next.counts.skipped], [ran, 1 - ran]);
       assert.deepEqual([next.nextAtMs, next.isEnabled, next.why], [null, false, null]);
@@ -192,7 +201,7 @@ describe("the end of a run", () => {
   });
 
   test("failures in a row disable it, once, and whoever enables it is told why", () => {
-    const outcomes: readonly RunOutcome[] = ["failed", "timeout", "limit", "interrupted", "failed"];
+    const outcomes: readonly RunOutcome[] = ["failed", "timeout", "limit", "lost", "failed"];
     let job = jobOf({ failuresMax: 5 });
     for (const [at, outcome] of outcomes.entries()) {
       assert.equal(job.isEnabled, true);
@@ -213,12 +222,13 @@ describe("the end of a run", () => {
     assert.equal(job.counts.skipped, 3, "what was due until then is counted");
   });
 
-  test("one that is done begins the count anew; one that a person stopped is no failure", () => {
+  test("one that is done begins the count anew; what a person stopped, or restarts did, is no failure", () => {
     let job = jobOf({ failuresMax: 2 });
-    for (const [at, end] of [FAILED, DONE, FAILED, { ...FAILED, outcome: "killed" } as const].entries())
+    const stopped = (["killed", "interrupted"] as const).map((outcome) => ({ ...FAILED, outcome }));
+    for (const [at, end] of [FAILED, DONE, FAILED, ...stopped].entries())
       job = through(job, (at + 1) * MINUTE_MS, end);
     assert.deepEqual([job.isEnabled, job.failures], [true, 1]);
-    assert.equal(through(job, 5 * MINUTE_MS, FAILED).isEnabled, false);
+    assert.equal(through(job, 6 * MINUTE_MS, FAILED).isEnabled, false);
   });
 
   test("with no bound it is never disabled", () => {
@@ -234,6 +244,50 @@ describe("the end of a run", () => {
     assert.deepEqual([failed.run, failed.job.current, failed.job.version], [null, null, job.version + 1]);
     assert.deepEqual([failed.job.runs[0]?.note, failed.job.counts.ran], ["its session is gone", 1]);
     assert.match(failed.notice ?? "", /1 run failed, the last one failed: its session is gone/);
+  });
+});
+
+test("a run goes on as it was begun, whatever becomes of its job", () => {
+  const delivery = { kind: "webhook", channel: "pigeon", to: "x" } as const;
+  const { job } = fired(jobOf({ timeoutMs: MINUTE_MS, delivery }), { nowMs: MINUTE_MS, runId: "r" });
+  const { job: edited } = editJob(job, { timeoutMs: 1_000, delivery: { kind: "none" } }, MINUTE_MS + 1);
+  assert.equal(alarmAtMs(edited), 2 * MINUTE_MS + RUN_LOST_MS);
+  assert.equal(edited.current?.deadlineAtMs, 2 * MINUTE_MS);
+  assert.deepEqual(ended(edited, "r", DONE, MINUTE_MS + 2).over[0]?.delivery, delivery);
+});
+
+test("one that would be given up, and of which something is there, is waited for; what is due meanwhile is counted", () => {
+  for (const missed of ["skip", "coalesce"] as const) {
+    const { job } = fired(jobOf({ missed, timeoutMs: MINUTE_MS }), { nowMs: MINUTE_MS, runId: "r" });
+    const nowMs = 2 * MINUTE_MS + RUN_LOST_MS;
+    const { job: waits, over, run } = fired(job, { nowMs, runId: "other", goesOn: true });
+    assert.deepEqual([waits.current?.id, over, run, waits.version], ["r", [], null, job.version + 1]);
+    assert.equal(waits.current?.lostAtMs, nowMs + RUN_LOST_MS);
+    assert.equal(waits.counts.skipped, missed === "skip" ? nowMs / MINUTE_MS - 1 : 0);
+    const early = fired(job, { nowMs: nowMs - 1, runId: "other", goesOn: true });
+    assert.equal(early.job.current?.lostAtMs, nowMs, "before that nothing is moved");
+  }
+});
+
+describe("another time for a job", () => {
+  const at = (atMs: number): Schedule => ({ kind: "at", atMs, zone: "UTC" });
+  const over = through(jobOf({ schedule: at(MINUTE_MS) }), MINUTE_MS);
+
+  test("whose times are over enables it", () => {
+    assert.equal(over.isEnabled, false);
+    const { job } = editJob(over, { schedule: at(5 * MINUTE_MS) }, 2 * MINUTE_MS);
+    assert.deepEqual([job.isEnabled, job.nextAtMs], [true, 5 * MINUTE_MS]);
+    assert.equal(editJob(over, { message: "another" }, 2 * MINUTE_MS).job.isEnabled, false);
+    const asked = editJob(over, { schedule: at(5 * MINUTE_MS), isEnabled: false }, 2 * MINUTE_MS);
+    assert.equal(asked.job.isEnabled, false);
+  });
+
+  test("that somebody disabled, or that failed too often, leaves it disabled", () => {
+    const { job: disabled } = editJob(jobOf(), { isEnabled: false }, 0);
+    assert.equal(editJob(disabled, { schedule: at(5 * MINUTE_MS) }, 0).job.isEnabled, false);
+    const failed = through(jobOf({ schedule: at(MINUTE_MS), failuresMax: 1 }), MINUTE_MS, FAILED);
+    const broken: Job = { ...failed, why: "1 run failed" };
+    assert.equal(editJob(broken, { schedule: at(5 * MINUTE_MS) }, 2 * MINUTE_MS).job.isEnabled, false);
   });
 });
 
@@ -286,7 +340,8 @@ test("D1, D2: whenever it rings and whatever dies, each time is counted once, an
             run.dueAtMs > last && run.dueAtMs + stagger <= nowMs,
             "none runs twice, and none too early",
           );
-          if (missed === "skip") assert.ok(nowMs - run.dueAtMs - stagger <= times.graceMs, "none too late");
+          if (missed === "skip")
+            assert.ok(nowMs - run.dueAtMs - stagger <= Math.max(times.graceMs, ON_TIME_MS), "none too late");
           last = run.dueAtMs;
           ran += 1;
         }

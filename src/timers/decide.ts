@@ -13,15 +13,16 @@
 //   D4. What it costs does not grow with how many times were missed (W2 of schedule.ts).
 
 import { cronRunKey, parseAgent, type SessionKey } from "../routing/key.ts";
-import type { Job, Run, RunOutcome } from "./job.ts";
-import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, RUN_NOTE_CHARS_MAX } from "./limits.ts";
-import { lostAtMs, newestFew, nextAfter, staggerOf, timesUpTo } from "./schedule.ts";
+import type { Route } from "../mail/letter.ts";
+import type { Delivery, Going, Job, Run, RunOutcome } from "./job.ts";
+import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, ON_TIME_MS, RUN_LOST_MS, RUN_NOTE_CHARS_MAX } from "./limits.ts";
+import { newestFew, nextAfter, staggerOf, timesUpTo } from "./schedule.ts";
 
 /** What is to happen in one commit. */
 export interface Decision {
   /** Its version is one more; the same record as before: nothing has changed. */
   readonly job: Job;
-  readonly run: Run | null; //       to be started; null: none
+  readonly run: Going | null; //     to be started; null: none
   readonly over: readonly Over[]; // have ended by this
   readonly notice: string | null; // for people, once: it was disabled; null: it was not
 }
@@ -31,23 +32,31 @@ export interface RunEnd {
   readonly outcome: RunOutcome;
   readonly reason: string | null; // null: done
   readonly text: string; //          what it said at last; empty: nothing
+  readonly answered?: readonly Route[]; // who else wrote into its turn, and heard the same; absent: nobody did
 }
 
 export interface Over {
   readonly run: Run;
   readonly end: RunEnd;
+  readonly delivery: Delivery; // as it was when the run began
 }
 
 /** A job, and what was found out on the way to it. */
 type Decided = Omit<Decision, "run">;
 
-/** When the alarm of a job rings. `runId` is the name of the run that may come of it. */
+/**
+ * When the alarm of a job rings. `runId` is the name of the run that may come of it. `goesOn`: of a run that would be given up,
+ * something is still there; then it is waited for a while longer.
+ */
 export function fired(
   before: Job,
-  { nowMs, runId }: { readonly nowMs: number; readonly runId: string },
+  { nowMs, runId, goesOn = false }: Moment & { readonly goesOn?: boolean },
 ): Decision {
-  const lost = lostAtMs(before);
-  const given = lost !== null && lost <= nowMs ? over(before, LOST, nowMs) : unchanged(before);
+  const given = !isLost(before, nowMs)
+    ? unchanged(before)
+    : goesOn
+      ? unchanged(awaited(before, nowMs))
+      : over(before, LOST, nowMs);
   const due = dueBy(given.job, nowMs);
   if (due === null) return next(before, { ...given, run: null });
   return next(before, { ...given, ...started(given.job, due, { nowMs, runId }) });
@@ -80,6 +89,37 @@ export function runKey(
   return target.kind === "session"
     ? target.key
     : cronRunKey({ agent: parseAgent(agent), job: id, run: runId });
+}
+
+/** Nothing was heard of the run that goes on for so long that it is looked for, and given up if nothing of it is there. */
+export function isLost({ current }: Pick<Job, "current">, nowMs: number): boolean {
+  return current !== null && current.lostAtMs <= nowMs;
+}
+
+function awaited(job: Job, nowMs: number): Job {
+  return { ...job, current: job.current && { ...job.current, lostAtMs: nowMs + RUN_LOST_MS } };
+}
+
+/** What a run is begun with, of its job as it is then. */
+export function going(
+  job: Job,
+  { nowMs, runId }: Moment,
+  of: Pick<Run, "dueAtMs" | "isAsked" | "stands">,
+): Going {
+  const deadlineAtMs = nowMs + job.timeoutMs;
+  return {
+    ...of,
+    id: runId,
+    startedAtMs: nowMs,
+    key: runKey(job, runId),
+    outcome: null,
+    endedAtMs: null,
+    note: null,
+    untold: null,
+    deadlineAtMs,
+    lostAtMs: deadlineAtMs + RUN_LOST_MS,
+    delivery: job.delivery,
+  };
 }
 
 const LOST: RunEnd = { outcome: "lost", reason: "nothing was heard of its end", text: "" };
@@ -133,7 +173,8 @@ function started(job: Job, due: Due, { nowMs, runId }: Moment): Pick<Decision, "
 function newestOrNone(job: Job, due: Due, { nowMs, runId }: Moment): Pick<Decision, "job" | "run"> {
   const lateMs = nowMs - staggerOf(job.id, job.staggerMs) - due.newestMs;
   const note = "it was missed";
-  if (lateMs > job.graceMs) return { job: skipping(job, due, { nowMs, note, id: runId }), run: null };
+  if (lateMs > Math.max(job.graceMs, ON_TIME_MS))
+    return { job: skipping(job, due, { nowMs, note, id: runId }), run: null };
   const earlier = earlierThan(job, due, due.newestMs);
   const left = due.count === 1 ? job : skipping(job, earlier, { nowMs, note, id: `${runId}-` });
   return running(left, { newestMs: due.newestMs, stands: 1 }, { nowMs, runId });
@@ -160,18 +201,8 @@ function running(
   job: Job,
   { newestMs, stands }: { readonly newestMs: number; readonly stands: number },
   { nowMs, runId }: Moment,
-): { readonly job: Job; readonly run: Run } {
-  const run: Run = {
-    id: runId,
-    dueAtMs: newestMs,
-    startedAtMs: nowMs,
-    isAsked: false,
-    stands,
-    key: runKey(job, runId),
-    outcome: null,
-    endedAtMs: null,
-    note: null,
-  };
+): { readonly job: Job; readonly run: Going } {
+  const run = going(job, { nowMs, runId }, { dueAtMs: newestMs, isAsked: false, stands });
   const { ran, skipped, coalesced } = job.counts;
   const counts = { ran: ran + 1, skipped, coalesced: coalesced + stands - 1 };
   return { job: { ...after(job, newestMs), current: run, counts }, run };
@@ -195,6 +226,7 @@ function skipping(
     outcome: "skipped",
     endedAtMs: nowMs,
     note,
+    untold: null,
   };
   const counts = { ...job.counts, skipped: job.counts.skipped + count };
   return { ...after(job, newestMs), runs: kept([skipped, ...(isSame ? others : job.runs)]), counts };
@@ -208,26 +240,40 @@ function after(job: Job, countedMs: number): Job {
 
 // ── What has ended ──────────────────────────────────────────────────────────────────────────────────────────
 
-/** What is no failure of the job: it was done, or a person stopped it, or it did not run. */
-const NO_FAILURE: ReadonlySet<RunOutcome> = new Set(["done", "killed", "skipped"]);
+/**
+ * What is no failure of the job: it was done, or a person stopped it, or restarts did, or it did not run. One that is lost is a
+ * failure: nothing of it is there any more and nobody knows why, so somebody is to look before it costs for ever.
+ */
+const NO_FAILURE: ReadonlySet<RunOutcome> = new Set(["done", "killed", "interrupted", "skipped"]);
 
 function over(job: Job, end: RunEnd, nowMs: number): Decided {
   const { outcome, reason, text } = end;
   if (job.current === null) return unchanged(job);
+  const { deadlineAtMs: _deadline, lostAtMs: _lost, delivery, ...begun } = job.current;
   const note = brief(outcome === "done" ? text : (reason ?? outcome));
-  const run: Run = { ...job.current, outcome, endedAtMs: nowMs, note: note === "" ? null : note };
+  const run: Run = { ...begun, outcome, endedAtMs: nowMs, note: note === "" ? null : note };
   const failures = outcome === "done" ? 0 : job.failures + (NO_FAILURE.has(outcome) ? 0 : 1);
   const closed: Job = { ...job, current: null, failures, runs: kept([run, ...job.runs]) };
   if (!closed.isEnabled || job.failuresMax === 0 || failures < job.failuresMax)
-    return { job: closed, over: [{ run, end }], notice: null };
+    return { job: closed, over: [{ run, end, delivery }], notice: null };
   const last = `${outcome}${note === "" || note === outcome ? "" : `: ${note}`}`;
   const why = `${failures} ${failures === 1 ? "run" : "runs in a row"} failed, the last one ${last}`;
   const left = settled(closed, nowMs, "it was disabled");
-  return { job: { ...left, isEnabled: false, nextAtMs: null, why }, over: [{ run, end }], notice: why };
+  return {
+    job: { ...left, isEnabled: false, nextAtMs: null, why },
+    over: [{ run, end, delivery }],
+    notice: why,
+  };
 }
 
 function kept(runs: readonly Run[]): readonly Run[] {
   return runs.slice(0, JOB_RUNS_KEPT);
+}
+
+/** Who should hear of a run that is over did not. */
+export function untold(job: Job, runId: string, why: string): Job {
+  const runs = job.runs.map((run) => (run.id === runId ? { ...run, untold: brief(why) } : run));
+  return { ...job, runs };
 }
 
 /** One line of it. */

@@ -4,12 +4,12 @@
 import { Fault } from "../base/fault.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import { Refused, type Deliver } from "../mail/outbox.ts";
-import { deadlineId } from "../mail/task.ts";
+import { deadlineId, runLetterId } from "../mail/task.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change, Receipt } from "../store/store.ts";
 import { ended } from "./decide.ts";
-import { delivering, noticing } from "./delivering.ts";
-import { deadlineMs, jobCalled, runLetterId, type JobParts } from "./firing.ts";
+import { following } from "./delivering.ts";
+import { jobCalled, type JobParts } from "./firing.ts";
 import type { Job } from "./job.ts";
 import { jobChanges } from "./jobs.ts";
 import { JOB_TRIES_MAX } from "./limits.ts";
@@ -76,21 +76,16 @@ async function jobEnded(
   { run, by, end, isFirst }: Told & { readonly end: TurnEnd; readonly isFirst: boolean },
 ): Promise<readonly Change[]> {
   const nowMs = parts.world.nowMs();
-  const { job, over, notice } = ended(before, run, runEndOf(end), nowMs);
-  if (job === before) return [];
-  const sent = await Promise.all(over.map((each) => delivering(parts, job, each, by)));
-  return [
-    ...jobChanges(before, job),
-    ...(isFirst ? inTime(before, nowMs) : []),
-    ...sent.flat(),
-    ...(notice === null ? [] : await noticing(parts, job, notice)),
-  ];
+  const decision = ended(before, run, runEndOf(end), nowMs);
+  if (decision.job === before) return [];
+  const { job, changes } = await following(parts, decision, by);
+  return [...jobChanges(before, job), ...(isFirst ? inTime(before, nowMs) : []), ...changes];
 }
 
 /** Its deadline is of no use any more. Where it is not as we think, it is left: whatever it ends then is over (deadline.ts). */
 function inTime(job: Job, nowMs: number): readonly Change[] {
   if (job.current === null) return [];
-  const expectDueAtMs = deadlineMs(job, job.current);
+  const expectDueAtMs = job.current.deadlineAtMs;
   if (expectDueAtMs <= nowMs) return [];
   return [{ do: "clearTimer", id: deadlineId(runLetterId(job.id, job.current.id)), expectDueAtMs }];
 }

@@ -12,21 +12,21 @@
 //   F2. A run that cannot be begun has failed, and its record says why. It is not tried again by the clock.
 //   F3. Nothing of an earlier run is in the session of a fresh one.
 
+import { assert } from "../base/assert.ts";
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
-import { deadlineId, isTimer, timerRoute } from "../mail/task.ts";
+import { deadlineId, isOfJob, isTimer, runLetterId, timerRoute } from "../mail/task.ts";
 import type { Letter } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change, Store } from "../store/store.ts";
-import { ended, fired, notStarted, type Decision } from "./decide.ts";
-import { delivering, noticing, type DeliveryParts } from "./delivering.ts";
+import { ended, fired, isLost, notStarted } from "./decide.ts";
+import { following, type DeliveryParts, type Followed } from "./delivering.ts";
 import { endTold } from "./told.ts";
-import type { Job, Run } from "./job.ts";
+import type { Going, Job, Run } from "./job.ts";
 import { alarmOf, runNow, type Done } from "./jobs.ts";
-import { lostAtMs } from "./schedule.ts";
 
 export interface JobParts extends DeliveryParts {
-  readonly store: Pick<Store, "session" | "jobs" | "outbox">;
+  readonly store: Pick<Store, "session" | "jobs" | "outbox" | "timers" | "waiting">;
   readonly world: Pick<World, "nowMs" | "newId">;
   /** A session as a message opens it. A Fault: no message opens one like that. */
   readonly opening: (key: SessionKey) => Promise<Change>;
@@ -38,49 +38,47 @@ export interface JobParts extends DeliveryParts {
 export async function jobDue(parts: JobParts, id: string): Promise<readonly Change[]> {
   const job = await jobCalled(parts.store, id);
   if (job === null) return []; // It was removed, and its alarm just not yet.
-  const { decision, changes } = await decided(parts, job);
-  const alarm = alarmOf(decision.job);
+  const nowMs = parts.world.nowMs();
+  const { job: next, changes } = await decided(parts, job, nowMs);
+  const alarm = alarmOf(next);
+  // Else it would ring again at once, for ever; so the clock takes its time before it tries again.
+  assert(next !== job || alarm === null || alarm.dueAtMs > nowMs, "an alarm that comes to nothing is later");
   return [
-    ...(decision.job === job
-      ? []
-      : [{ do: "setJob", job: decision.job, expectVersion: job.version } as const]),
+    ...(next === job ? [] : [{ do: "setJob", job: next, expectVersion: job.version } as const]),
     ...(alarm === null ? [] : [{ do: "setTimer", timer: alarm, expectDueAtMs: null } as const]),
     ...changes,
   ];
 }
 
-async function decided(
-  parts: JobParts,
-  job: Job,
-): Promise<{ readonly decision: Decision; readonly changes: readonly Change[] }> {
-  const nowMs = parts.world.nowMs();
-  const lost = lostAtMs(job);
+async function decided(parts: JobParts, job: Job, nowMs: number): Promise<Followed> {
+  // First: a run that ends meanwhile is seen to go on, or its end is in the outbox.
+  const goesOn = isLost(job, nowMs) && (await isThere(parts.store, job));
   // Who was away long finds ends that nobody has been told of yet: such a run is not lost.
-  const told = lost !== null && lost <= nowMs ? await endTold(parts.store, job) : null;
-  if (told !== null && job.current !== null) {
-    const decision = ended(job, job.current.id, told, nowMs);
-    return { decision, changes: await following(parts, decision) };
-  }
-  const decision = fired(job, { nowMs, runId: parts.world.newId() });
-  if (decision.run === null) return { decision, changes: await following(parts, decision) };
+  const told = isLost(job, nowMs) ? await endTold(parts.store, job) : null;
+  if (told !== null && job.current !== null)
+    return await following(parts, ended(job, job.current.id, told, nowMs), null);
+  const decision = fired(job, { nowMs, runId: parts.world.newId(), goesOn });
+  if (decision.run === null) return await following(parts, decision, null);
   const ready = await readied(parts, job, decision.run);
-  if (typeof ready !== "string")
-    return {
-      decision,
-      changes: [...ready, ...begun(job, decision.run), ...(await following(parts, decision))],
-    };
-  const failed = notStarted(job, decision, ready, nowMs); // F2
-  return { decision: failed, changes: await following(parts, failed) };
+  if (typeof ready === "string") return await following(parts, notStarted(job, decision, ready, nowMs), null); // F2
+  const followed = await following(parts, decision, null);
+  return { ...followed, changes: [...ready, ...begun(job, decision.run), ...followed.changes] };
 }
 
-/** What is sent and told because of what has ended. */
-async function following(parts: JobParts, { job, over, notice }: Decision): Promise<readonly Change[]> {
-  const sent = await Promise.all(over.map((each) => delivering(parts, job, each, null)));
-  return [...sent.flat(), ...(notice === null ? [] : await noticing(parts, job, notice))];
+/**
+ * Whether something of a run may be there still: its session does something, or mail waits for it. A machine that slept finds the
+ * time of its runs up in the moment in which it goes on with them, and a session that was paused ends what it has when it goes on.
+ */
+async function isThere(store: JobParts["store"], { current }: Job): Promise<boolean> {
+  if (current === null || current.key === null) return false;
+  const mail = await store.waiting(current.key, 1); // First: a letter that is taken meanwhile shows in the row.
+  const session = await store.session(current.key);
+  if (session === null || session.state.kind === "ended") return false;
+  return mail > 0 || session.state.kind !== "idle";
 }
 
 /** A run at once, because somebody asks for it. Faults: busy, and whatever keeps it from being begun. */
-export async function runAsked(parts: JobParts, job: Job): Promise<Done & { readonly run: Run }> {
+export async function runAsked(parts: JobParts, job: Job): Promise<Done & { readonly run: Going }> {
   const [runId, nowMs] = [parts.world.newId(), parts.world.nowMs()];
   const { run } = runNow(job, { runId, nowMs }, () => []);
   const ready = await readied(parts, job, run);
@@ -131,7 +129,7 @@ function fresh(
 }
 
 /** The letter, and the time by which its turn ends: also one that waits in line, or is gone on with after a crash. */
-function begun(job: Job, run: Run): readonly Change[] {
+function begun(job: Job, run: Going): readonly Change[] {
   if (run.key === null) return [];
   const id = runLetterId(job.id, run.id);
   const letter: Letter = {
@@ -148,24 +146,15 @@ function begun(job: Job, run: Run): readonly Change[] {
     { do: "post", to: [run.key], letter },
     {
       do: "setTimer",
-      timer: { id: deadlineId(id), key: run.key, dueAtMs: deadlineMs(job, run), body },
+      timer: { id: deadlineId(id), key: run.key, dueAtMs: run.deadlineAtMs, body },
       expectDueAtMs: null,
     },
   ];
 }
 
-/** When the time of a run is up. */
-export function deadlineMs({ timeoutMs }: Pick<Job, "timeoutMs">, { startedAtMs }: Run): number {
-  return startedAtMs + timeoutMs;
-}
-
-export function runLetterId(job: string, run: string): string {
-  return `cause:job:${job}:${run}`;
-}
-
 /** For whoever counts: a letter that begins a run. Answers and notices of jobs have longer names. */
 export function isRunLetter({ id, replyTo }: Pick<Letter, "id" | "replyTo">): boolean {
-  return id.startsWith("cause:job:") && replyTo !== null && isTimer(replyTo);
+  return isOfJob(id) && replyTo !== null && isTimer(replyTo);
 }
 
 /** So that the model knows why it is asked, and for when. */

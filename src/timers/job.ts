@@ -6,7 +6,8 @@ import type { SessionKey } from "../routing/key.ts";
 import type { SessionLimits } from "../sessions/session.ts";
 
 export type Schedule =
-  | { readonly kind: "at"; readonly atMs: number }
+  /** Once. By the clock of `zone`, an IANA zone, people are told when that is. */
+  | { readonly kind: "at"; readonly atMs: number; readonly zone: string }
   /** At `fromMs`, and every so often after it: it does not drift. */
   | { readonly kind: "every"; readonly everyMs: number; readonly fromMs: number }
   /** Five fields, or six with seconds first, by the clock of an IANA zone. */
@@ -24,8 +25,11 @@ export type Delivery =
   | { readonly kind: "none" }
   /** As a letter to a session. */
   | { readonly kind: "session"; readonly key: SessionKey }
-  /** To where the agent's main session, or the target, was last written to from. */
-  | { readonly kind: "route" }
+  /**
+   * To where the first of these that anybody wrote to was last written to from. They are named when the job is made: whoever
+   * made it may speak for each of them.
+   */
+  | { readonly kind: "route"; readonly of: readonly SessionKey[] }
   /** Through a channel of another program. */
   | { readonly kind: "webhook"; readonly channel: string; readonly to: string };
 
@@ -55,10 +59,12 @@ export interface Job extends JobSpec {
   readonly agent: string;
   readonly version: number; //                grows by one with every change
   readonly madeAtMs: number;
+  readonly madeBy: SessionKey | null; //      whose turn asked for it; null: a person
+  readonly asked: string | null; //           a hash of what was asked for under an id of the caller's; null: under none
   readonly isEnabled: boolean;
   readonly why: string | null; //             why sessiond disabled it; null: it did not
   readonly nextAtMs: number | null; //        when it is due next, without the stagger; null: never again, or disabled
-  readonly current: Run | null; //            the run that goes on
+  readonly current: Going | null; //          the run that goes on
   readonly failures: number; //               in a row
   readonly counts: Counts;
   readonly runs: readonly Run[]; //           that are over, newest first, at most JOB_RUNS_KEPT
@@ -91,4 +97,12 @@ export interface Run {
   readonly outcome: RunOutcome | null; //     null: it goes on
   readonly endedAtMs: number | null;
   readonly note: string | null; //            why it failed or was skipped; the beginning of its answer
+  readonly untold: string | null; //          why who should hear of it did not; null: they did, or nobody should
+}
+
+/** A run that goes on, as it was begun: what an edit of its job changes is for the next one. */
+export interface Going extends Run {
+  readonly deadlineAtMs: number; //           when its time is up
+  readonly lostAtMs: number; //               when it is given up, if nothing is heard of it and nothing of it is there
+  readonly delivery: Delivery;
 }

@@ -6,10 +6,10 @@
 //       agent's main session, which always exists; a target may come and go, and what is due for it is not forgotten with it.
 
 import { Fault } from "../base/fault.ts";
-import { mainKey, parseAgent } from "../routing/key.ts";
+import { mainKey, parseAgent, type SessionKey } from "../routing/key.ts";
 import type { Change } from "../store/store.ts";
-import { runKey, settled } from "./decide.ts";
-import type { Job, JobSpec, Run } from "./job.ts";
+import { going, settled } from "./decide.ts";
+import type { Going, Job, JobSpec } from "./job.ts";
 import { alarmAtMs, checkSchedule, nextAfter } from "./schedule.ts";
 import type { Timer } from "./timer.ts";
 
@@ -20,10 +20,16 @@ export interface Done {
   readonly changes: readonly Change[];
 }
 
-export function addJob(
-  spec: JobSpec,
-  { id, agent, nowMs }: { readonly id: string; readonly agent: string; readonly nowMs: number },
-): Done {
+/** Whose, and by whom: a person, unless a session is named; under no id of theirs, unless `asked` says what they asked for. */
+interface Made {
+  readonly id: string;
+  readonly agent: string;
+  readonly nowMs: number;
+  readonly madeBy?: SessionKey | null;
+  readonly asked?: string | null;
+}
+
+export function addJob(spec: JobSpec, { id, agent, nowMs, madeBy = null, asked = null }: Made): Done {
   checkSchedule(spec.schedule);
   const job: Job = {
     ...spec,
@@ -31,6 +37,8 @@ export function addJob(
     agent,
     version: 1,
     madeAtMs: nowMs,
+    madeBy,
+    asked,
     isEnabled: true,
     why: null,
     nextAtMs: dueNext(spec, nowMs),
@@ -42,15 +50,19 @@ export function addJob(
   return { job, changes: [{ do: "setJob", job, expectVersion: null }, ...alarmChanges(null, job)] };
 }
 
-/** What is not named stays. A run that goes on goes on as it was begun. */
+/**
+ * What is not named stays. A run that goes on goes on as it was begun. One whose times are all over is enabled by being given
+ * others; one that somebody disabled is not.
+ */
 export function editJob(
   before: Job,
   patch: Partial<JobSpec> & { readonly isEnabled?: boolean },
   nowMs: number,
 ): Done {
   if (patch.schedule !== undefined) checkSchedule(patch.schedule);
-  const { schedule = before.schedule, isEnabled = before.isEnabled } = patch;
+  const { schedule = before.schedule } = patch;
   const isMoved = JSON.stringify(schedule) !== JSON.stringify(before.schedule);
+  const { isEnabled = before.isEnabled || (isMoved && isOver(before, nowMs)) } = patch;
   const isOther = isMoved || isEnabled !== before.isEnabled;
   const counted = isOther ? settled(before, nowMs, "it was changed before it could run") : before;
   const job: Job = {
@@ -73,25 +85,15 @@ export function removeJob(job: Job): readonly Change[] {
 export function runNow(
   before: Job,
   { runId, nowMs }: { readonly runId: string; readonly nowMs: number },
-  open: (run: Run) => readonly Change[],
-): Done & { readonly run: Run } {
+  open: (run: Going) => readonly Change[],
+): Done & { readonly run: Going } {
   const { current } = before;
   if (current !== null)
     throw new Fault(
       "busy",
       `a run of job ${before.id} goes on, in ${current.key ?? "no session"}: one at a time`,
     );
-  const run: Run = {
-    id: runId,
-    dueAtMs: nowMs,
-    startedAtMs: nowMs,
-    isAsked: true,
-    stands: 0,
-    key: runKey(before, runId),
-    outcome: null,
-    endedAtMs: null,
-    note: null,
-  };
+  const run = going(before, { runId, nowMs }, { dueAtMs: nowMs, isAsked: true, stands: 0 });
   const job: Job = { ...before, current: run, version: before.version + 1 };
   return { job, run, changes: [...jobChanges(before, job), ...open(run)] };
 }
@@ -121,6 +123,11 @@ function alarmChanges(before: Job | null, job: Job | null): readonly Change[] {
     return was === null ? [] : [{ do: "clearTimer", id: was.id, expectDueAtMs: was.dueAtMs }];
   if (was?.dueAtMs === timer.dueAtMs) return [];
   return [{ do: "setTimer", timer, expectDueAtMs: was?.dueAtMs ?? null }];
+}
+
+/** It is disabled because it is never due again, and not because of failures. */
+function isOver({ isEnabled, why, schedule }: Job, nowMs: number): boolean {
+  return !isEnabled && why === null && nextAfter(schedule, nowMs) === null;
 }
 
 function dueNext({ schedule }: Pick<JobSpec, "schedule">, nowMs: number): number {

@@ -24,6 +24,12 @@ export const EXPRESSION_CHARS_MAX = 500;
  */
 export const JOB_MADE_UP_MAX = 50;
 
+/**
+ * So late a time is met, whatever the grace: a clock rings some milliseconds late, and a machine that is busy some seconds. Less, and
+ * a job without any grace would never run.
+ */
+export const ON_TIME_MS = 5_000;
+
 /** Failures in a row after which a job is disabled, unless it says another number: it is looked at, and does not cost for ever. */
 export const JOB_FAILURES_DEFAULT = 5;
 
@@ -39,6 +45,9 @@ export const EXPRESSIONS_KEPT = 64;
 /** Times that the end of a run is tried to be written down, when others change the same record, before the outbox waits a while. */
 export const JOB_TRIES_MAX = 10;
 
+/** Times that the start tries to set a timer which other gateways change in the same moment: each try means that one of them did. */
+export const START_TRIES_MAX = 10;
+
 /** Bytes of a heartbeat's task file that a beat is shown: each beat pays for them. The rest is left out, and that is said. */
 export const TASK_BYTES_MAX = 16 * 1024;
 
@@ -51,7 +60,7 @@ export const ALERT_QUIET_MS = 24 * 60 * 60 * 1_000;
 /** Alerts that are remembered. An agent that has more to tell in a day may repeat itself. */
 export const ALERTS_KEPT = 16;
 
-/** Characters of the last alert that a list of heartbeats shows: a line of a table. */
+/** Characters of the last alert, or of why there was no answer, that a list of heartbeats shows: a line of a table. */
 export const ALERT_HEAD_CHARS_MAX = 200;
 
 /** Heartbeats that fail in a row until main is told of it: one that fails now and then is no news. */

@@ -27,6 +27,7 @@ export interface Pulse {
   readonly last: { readonly beat: string; readonly atMs: number; readonly came: Came } | null; // null: none yet
   readonly over: string | null; //          the newest beat whose end was heard of
   readonly failures: number; //             in a row
+  readonly trouble: string | null; //       why the newest of them failed; null: none did
   readonly told: readonly Told[]; //        alerts, newest first
 }
 
@@ -34,12 +35,13 @@ export interface Told {
   readonly print: string; //                of its text
   readonly atMs: number;
   readonly head: string; //                 how it begins
+  readonly isOver: boolean; //              a later beat was answered, and did not say it again
 }
 
 const PREFIX = "heartbeat:";
 
 export function pulseOf(agent: string): Pulse {
-  return { agent, last: null, over: null, failures: 0, told: [] };
+  return { agent, last: null, over: null, failures: 0, trouble: null, told: [] };
 }
 
 /** Whether a timer is that of a heartbeat, or a route leads to one. */

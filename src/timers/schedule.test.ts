@@ -94,7 +94,7 @@ test("an interval has a fixed length, and is due at its beginning", () => {
 });
 
 test("a time is due once", () => {
-  const at: Schedule = { kind: "at", atMs: 1_000 };
+  const at: Schedule = { kind: "at", atMs: 1_000, zone: "UTC" };
   assert.equal(nextAfter(at, 999), 1_000);
   assert.equal(nextAfter(at, 1_000), null);
 });
@@ -113,9 +113,16 @@ test("six fields begin with seconds; a leap day is waited for; words stand for e
 test("what is no schedule is refused, and the words say what would be one", () => {
   const wrong: readonly (readonly [Schedule, RegExp])[] = [
     [cron("* * *"), /five fields, or six.*"\* \* \*"/],
-    [cron("61 * * * *"), /minute/],
-    [cron("* * * * * * 2027"), /5 or 6 parts/],
-    [cron("@reboot"), /@reboot/],
+    [cron("61 * * * *"), /^cron: field 1 of "61 \* \* \* \*" is the minute, 0 to 59, not "61"$/],
+    [cron("0 0 9 * * 1-9"), /field 6 of .* is the day of the week, .*, not "1-9"$/],
+    [cron("0 25 * * *"), /field 2 of .* is the hour, 0 to 23, not "25"$/],
+    [cron("60 0 9 * * *"), /field 1 of .* is the second/],
+    [cron("0 0 L-x FOO *"), /^(?!.*Cron)cron: field [34] of .* is/],
+    [cron("* * * * * * 2027"), /five fields, or six/],
+    [cron("@reboot"), /or a word such as @daily, not "@reboot"/],
+    [cron("2030-01-01T00:00:00"), /is a moment.*use `at`/],
+    [cron("2030-01-01 00:00"), /is a moment.*use `at`/],
+    [cron("20300101"), /five fields/],
     [cron(""), /five fields/],
     [cron(`${"1,".repeat(300)}1 * * * *`), /at most 500/],
     [cron("0 0 30 2 *"), /never due/],
@@ -124,15 +131,20 @@ test("what is no schedule is refused, and the words say what would be one", () =
     [{ kind: "every", everyMs: EVERY_MS_MIN - 1, fromMs: 0 }, /from 1000/],
     [{ kind: "every", everyMs: 1_000.5, fromMs: 0 }, /whole milliseconds/],
     [{ kind: "every", everyMs: 1_000, fromMs: Number.NaN }, /beginning/],
-    [{ kind: "at", atMs: Number.NaN }, /a time in milliseconds/],
-    [{ kind: "at", atMs: 1e300 }, /a time in milliseconds/],
+    [{ kind: "at", atMs: Number.NaN, zone: "UTC" }, /a time in milliseconds/],
+    [{ kind: "at", atMs: 1e300, zone: "UTC" }, /a time in milliseconds/],
   ];
   for (const [schedule, message] of wrong)
     assert.throws(() => checkSchedule(schedule), { name: "Fault", code: "bad_input", message });
-  for (const right of [cron("30 2 * * *"), cron("0 */10 9-17 * * 1-5", "UTC"), cron("@hourly")])
+  for (const right of [
+    cron("30 2 * * *"),
+    cron("0 */10 9-17 * * 1-5", "UTC"),
+    cron("@hourly"),
+    cron(" @Daily "),
+  ])
     checkSchedule(right);
   checkSchedule({ kind: "every", everyMs: EVERY_MS_MIN, fromMs: 0 });
-  checkSchedule({ kind: "at", atMs: 0 });
+  checkSchedule({ kind: "at", atMs: 0, zone: "UTC" });
 });
 
 test("a stagger is the same each time, within its bound, and spread over it", () => {

@@ -27,7 +27,7 @@ import { shown } from "../base/fits.ts";
 import { isZone } from "../config/unattended-schema.ts";
 import { countedBetween } from "./counting.ts";
 import type { Job, Schedule } from "./job.ts";
-import { EVERY_MS_MAX, EVERY_MS_MIN, EXPRESSION_CHARS_MAX, EXPRESSIONS_KEPT, RUN_LOST_MS } from "./limits.ts";
+import { EVERY_MS_MAX, EVERY_MS_MIN, EXPRESSION_CHARS_MAX, EXPRESSIONS_KEPT } from "./limits.ts";
 
 /** The last moment that a Date can say. */
 const TIME_MS_MAX = 8.64e15;
@@ -65,6 +65,17 @@ function mustBeTime(what: string, ms: number): void {
     throw new Fault("bad_input", `${what}: a time in milliseconds since 1970, not ${shown(ms)}`);
 }
 
+/** What may stand in place of the fields. */
+const WORDS: ReadonlySet<string> = new Set([
+  "@yearly",
+  "@annually",
+  "@monthly",
+  "@weekly",
+  "@daily",
+  "@midnight",
+  "@hourly",
+]);
+
 type CronSchedule = Extract<Schedule, { readonly kind: "cron" }>;
 
 function checkCron({ expression, zone }: CronSchedule): void {
@@ -76,15 +87,59 @@ function checkCron({ expression, zone }: CronSchedule): void {
   const wants = 'five fields, or six with seconds first, such as "30 2 * * *" or "0 */10 9-17 * * 1-5"';
   if (expression.length > EXPRESSION_CHARS_MAX)
     throw new Fault("bad_input", `cron: ${wants}, at most ${EXPRESSION_CHARS_MAX} characters`);
+  // The reader of expressions takes dates too, and more fields: what is due once is said otherwise, and has no zone.
+  if (/^\s*\d{4}-\d{2}/.test(expression))
+    throw new Fault(
+      "bad_input",
+      `cron: ${shown(expression)} is a moment, and no expression: use \`at\` for it`,
+    );
+  const fields = expression.trim().split(/\s+/);
+  const isWord = fields.length === 1 && WORDS.has(expression.trim().toLowerCase());
+  if (!isWord && fields.length !== 5 && fields.length !== 6)
+    throw new Fault("bad_input", `cron: ${wants}, or a word such as @daily, not ${shown(expression)}`);
   let next: Date | null;
   try {
     next = new Cron(expression, { timezone: zone, mode: "5-or-6-parts" }).nextRun(new Date(SOME_TIME_MS));
   } catch (error) {
-    const why = (error instanceof Error ? error.message : String(error)).replace(/^Cron\w*: /, "");
-    throw new Fault("bad_input", `cron: ${wants}, not ${shown(expression)}: ${why}`, { cause: error });
+    throw new Fault(
+      "bad_input",
+      `cron: ${wrongIn(fields, expression) ?? `${wants}, not ${shown(expression)}`}`,
+      {
+        cause: error,
+      },
+    );
   }
   if (next === null)
     throw new Fault("bad_input", `cron: ${shown(expression)} is never due: there is no such day in any year`);
+}
+
+/** What each field may be; without seconds they begin with the second of them. */
+const FIELDS = [
+  "the second, 0 to 59",
+  "the minute, 0 to 59",
+  "the hour, 0 to 23",
+  "the day of the month, 1 to 31 or L for the last",
+  "the month, 1 to 12 or JAN to DEC",
+  "the day of the week, 0 to 7 (0 and 7 are Sunday) or SUN to SAT",
+] as const;
+
+/** The first field that is wrong, each taken for itself; null: none is, but they are not right together. */
+function wrongIn(fields: readonly string[], expression: string): string | null {
+  const at = fields.findIndex(
+    (field, of) => !isRead(fields.map((_, other) => (other === of ? field : "*")).join(" ")),
+  );
+  const meant = FIELDS[at + FIELDS.length - fields.length];
+  if (at < 0 || meant === undefined) return null;
+  return `field ${at + 1} of ${shown(expression)} is ${meant}, not ${shown(fields[at])}`;
+}
+
+function isRead(expression: string): boolean {
+  try {
+    void new Cron(expression, { mode: "5-or-6-parts" });
+    return true;
+  } catch {
+    return false; // That is what was asked.
+  }
 }
 
 /** W1. Null: never again. */
@@ -178,22 +233,16 @@ export function staggerOf(id: string, staggerMs: number): number {
   return Math.floor(chance * (staggerMs + 1));
 }
 
-/** When the run that goes on is given up as lost, unless its end is told by then; null: none goes on. */
-export function lostAtMs({ current, timeoutMs }: Pick<Job, "current" | "timeoutMs">): number | null {
-  return current && current.startedAtMs + timeoutMs + RUN_LOST_MS;
-}
-
 /**
  * When something is to be done about a job; null: never, by itself. It is a function of the record: so whoever changes the record
  * knows which alarm is set, and which is to be. While a run goes on, what is due next waits for its end, which sets the alarm
  * anew; where it would not wait but be skipped, that is written down at its time.
  */
 export function alarmAtMs(job: Job): number | null {
-  const { id, nextAtMs, staggerMs, missed } = job;
+  const { id, nextAtMs, staggerMs, missed, current } = job;
   const next = nextAtMs === null ? null : nextAtMs + staggerOf(id, staggerMs);
-  const lost = lostAtMs(job);
-  if (lost === null) return next;
-  return missed === "skip" && next !== null ? Math.min(next, lost) : lost;
+  if (current === null) return next;
+  return missed === "skip" && next !== null ? Math.min(next, current.lostAtMs) : current.lostAtMs;
 }
 
 // ── Expressions ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
 // What a turn that a timer began says of its end: one text of JSON, on its way through the outbox of the session it ran in.
 
-import type { Outgoing } from "../mail/letter.ts";
+import type { Outgoing, Route } from "../mail/letter.ts";
 import { isTimer } from "../mail/task.ts";
 import type { Page, Store } from "../store/store.ts";
 import type { TurnOutcome } from "../turns/where.ts";
@@ -11,6 +11,7 @@ export interface TurnEnd {
   readonly outcome: TurnOutcome;
   readonly reason: string | null;
   readonly text: string;
+  readonly answered?: readonly Route[]; // who else wrote into the turn, and was told the same; absent: nobody
 }
 
 /** How a run ended whose turn ended so. What a person stopped, or what interrupted it, is no failure of the job. */
@@ -30,16 +31,17 @@ export function turnEndIn({ content }: Pick<Outgoing, "content">): TurnEnd | nul
   const [block] = content;
   if (block?.type !== "text") return null;
   try {
-    const { outcome, reason, text } = JSON.parse(block.text) as Partial<TurnEnd>;
+    const { outcome, reason, text, answered } = JSON.parse(block.text) as Partial<TurnEnd>;
     if (outcome === undefined || !Object.hasOwn(ENDS, outcome) || typeof text !== "string") return null;
-    return { outcome, reason: typeof reason === "string" ? reason : null, text };
+    const heard = Array.isArray(answered) ? { answered: answered as readonly Route[] } : {};
+    return { outcome, reason: typeof reason === "string" ? reason : null, text, ...heard };
   } catch {
     return null; // It is no JSON.
   }
 }
 
-export function runEndOf({ outcome, reason, text }: TurnEnd): RunEnd {
-  return { outcome: ENDS[outcome], reason, text };
+export function runEndOf({ outcome, ...end }: TurnEnd): RunEnd {
+  return { ...end, outcome: ENDS[outcome] };
 }
 
 /** The end of the run that goes on, if it waits in the outbox, or was given up there; null: nobody has said how it ended. */

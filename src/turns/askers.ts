@@ -3,7 +3,7 @@
 import type { World } from "../base/world.ts";
 import { isBeat } from "../mail/beat.ts";
 import type { Class, Mail } from "../mail/letter.ts";
-import { isOrder } from "../mail/task.ts";
+import { isDeadline, isOfJob, isOrder, isReport, taskOf } from "../mail/task.ts";
 import { highest } from "../mail/urgency.ts";
 import type { RunState, Tail } from "../sessions/session.ts";
 import { entryId, type Body } from "../transcript/entry.ts";
@@ -43,6 +43,16 @@ export class Askers {
 
   has(mailId: string): boolean {
     return this.#letters.includes(mailId);
+  }
+
+  /**
+   * Whether an order says that the time of this turn is up. That of a job's run is not while somebody else has written into it too,
+   * who is answered by the same turn; what children of it report is its own.
+   */
+  isDue(order: Mail): boolean {
+    const task = isDeadline(order) ? taskOf(order) : null;
+    if (task === null || !this.has(task)) return false;
+    return !isOfJob(task) || this.#letters.every((id) => id === task || isReport({ id }));
   }
 
   get class(): Class {

@@ -1,7 +1,7 @@
 // What comes before every step: orders are obeyed, letters enter the turn, and one that was yielded rests.
 
 import { entering } from "../mail/batch.ts";
-import { isAbort, isDeadline, taskOf } from "../mail/task.ts";
+import { isAbort } from "../mail/task.ts";
 import type { SessionKey } from "../routing/key.ts";
 import { inForce } from "../sessions/inforce.ts";
 import type { RunState } from "../sessions/session.ts";
@@ -37,7 +37,7 @@ export async function isReady(
   const awaited = await awaitedBy(place);
   // What it rests on may stand behind any number of letters that have to wait for its end.
   const waiting = await (awaited.length > 0 ? mailbox.all() : mailbox.waiting());
-  const order = waiting.find((mail) => isAbort(mail) || (isDeadline(mail) && askers.has(taskOf(mail))));
+  const order = waiting.find((mail) => isAbort(mail) || askers.isDue(mail));
   if (order) throw new Stopped(obeyed(order));
   signal.throwIfAborted(); // A letter that interrupted meanwhile is not for the turn that it stops.
   const letters = entering(waiting, inForce(held.row, agent).queueMode);

@@ -85,7 +85,8 @@ async function committedEnd(
     const take = late.map(({ id }) => id);
     const left = tasksLeft(await held.entries(), held.row.transcript.copied);
     const writing = await writingOf(parts, place, closing, { ...ending, stays, left });
-    const told = closing.askers.replies.ended({ ...ending, text: ending.outcome === "done" ? said : "" });
+    const end = { ...ending, text: ending.outcome === "done" ? said : "" };
+    const told = closing.askers.replies.ended(end, ending.words);
     const answers = closing.askers.replies.answer(ending.words, gone ?? new Map());
     const others = [...answers, ...reports, ...below, ...told];
     try {

@@ -73,15 +73,18 @@ export class Replies {
 
   /**
    * To the timers that began it: how it ended, also when nobody else hears anything. What comes of that is theirs to say
-   * (timers/ended.ts), so no policy keeps it from them.
+   * (timers/ended.ts), so no policy keeps it from them. They are told too who else hears `words`, and need not hear it twice.
    */
-  ended({ outcome, reason, text }: TurnEnd): Change[] {
+  ended({ outcome, reason, text }: TurnEnd, words: readonly Block[]): Change[] {
     const { key, transcript } = this.#held.row;
+    const isSaid = words.length > 0 && !isSilent(words);
+    const answered = isSaid ? this.#answered.filter((route) => !isSession(route)) : [];
     return [...this.#routes.values()].filter(isTimer).map((route, at): Change => {
       const told = {
         outcome,
         reason: reason?.slice(0, FAILURE_CHARS_MAX).toWellFormed() ?? null,
         text: shortText(text, key),
+        ...(answered.length === 0 ? {} : { answered }),
       };
       this.#hasSent = true;
       const id = `${transcript.id}:${this.#turn}:ended:${at}`;

@@ -199,7 +199,7 @@ export class SessionWorker implements Worker {
     this.#parts.raise(this.#held.key, mail.class); // who writes waits for the turn that runs now
     this.#nudge?.();
     for (const ear of [...this.#ears]) ear({ mail, isUrgent: isUrgent(mail, usual) });
-    if (isDeadline(mail) && this.#turn?.askers.has(taskOf(mail))) this.#turn.abort(obeyed(mail));
+    if (this.#turn?.askers.isDue(mail) === true) this.#turn.abort(obeyed(mail));
     else if (modeOf(mail, usual) === "interrupt") this.abort("a new message interrupts it");
   }
 

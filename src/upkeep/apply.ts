@@ -17,15 +17,13 @@ import type { World } from "../base/world.ts";
 import { wishLetter } from "../mail/wish.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change, Collected, Receipt, Store } from "../store/store.ts";
-import { itemOf } from "./gather.ts";
-import { protection } from "./going.ts";
 import { ARCHIVE_AT_ONCE, UPKEEP_PAUSE_MS_MAX, UPKEEP_PAUSE_MS_MIN } from "./limits.ts";
 import type { ArchiveStep, Plan, Step } from "./plan.ts";
 
 export interface Applying {
   readonly world: World;
   readonly log: Log;
-  readonly store: Pick<Store, "session" | "pack" | "collect">;
+  readonly store: Pick<Store, "pack" | "collect">;
   readonly commit: (changes: readonly Change[]) => Promise<Receipt>;
   /** Sessions that have a program which runs now. */
   readonly programs: () => ReadonlySet<SessionKey>;
@@ -144,16 +142,10 @@ class Application {
     }
   }
 
-  /** It is looked at once more right before: a person who pins a session changes nothing that the store would notice. */
+  /** The store refuses what was touched or pinned since, or what a job writes to now. It knows nothing of programs. */
   async #archive(steps: readonly ArchiveStep[]): Promise<void> {
-    const { store, programs } = this.#parts;
-    const rows = await Promise.all(steps.map(({ key }) => store.session(key)));
-    const held = programs();
-    const still = steps.filter((_, at) => {
-      const session = rows[at];
-      if (!session) return false;
-      return protection(itemOf({ session, bytes: 0, waits: false, children: 0 }), held) === null;
-    });
+    const held = this.#parts.programs();
+    const still = steps.filter(({ key }) => !held.has(key));
     this.#counts.skipped += steps.length - still.length;
     const changes = still.map(({ key, transcript, lastSeq, why }): Change => {
       return { do: "archive", key, expect: { transcript, lastSeq }, why };

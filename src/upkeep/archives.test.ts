@@ -90,7 +90,7 @@ async function readAll(home: Home): Promise<Record<string, string[]>> {
               why: "asked",
             } as const,
           ];
-    await home.store.commit([...aside, { do: "restore", archive: id }]);
+    await home.store.commit([...aside, { do: "restore", archive: id, over: null }]);
     texts[key] = await home.read(key);
   }
   return texts;
@@ -140,7 +140,7 @@ test("a copy made while sessions go, are packed, come back and are purged is sou
       await store.pack(transcript);
       if (n === 5) { await store.commit([{ do: "purge", archive: transcript }]); continue; }
       await store.unpack(transcript);
-      await store.commit([{ do: "restore", archive: transcript }, appending(key(n), lastSeq, [said("more")])]);
+      await store.commit([{ do: "restore", archive: transcript, over: null }, appending(key(n), lastSeq, [said("more")])]);
     }
   `;
   const program = new Program(t, { home: path, source });

@@ -24,12 +24,12 @@ import { Archiving } from "../store/local/archiving.ts";
 import { syncDirectory } from "../store/local/files.ts";
 import { packFile, unpackBeginning } from "../store/local/frames.ts";
 import { generationsOf, type Generation } from "../store/local/generations.ts";
+import { ALONE, finishIntents } from "../store/local/intents.ts";
 import { blobPath, packedPath, pathsIn, transcriptPath, type Paths } from "../store/local/paths.ts";
-import { ALONE, finishIntents, namedInWaiting } from "../store/local/recover.ts";
 import { ROW, unpackRow } from "../store/local/row.ts";
 import { Rows } from "../store/local/rows.ts";
 import { checkVersion, readAsNow } from "../store/local/schema.ts";
-import { Tables, type Form, type Numbered } from "../store/local/tables.ts";
+import { namedIn, Tables, type Form, type Numbered } from "../store/local/tables.ts";
 import { isMissing } from "../store/local/trouble.ts";
 
 export interface BackedUp {
@@ -70,7 +70,9 @@ export function backup(home: string, to: string, progress: (done: number) => voi
       const copying = { from, target, copy, blobs: new Set<string>(), touched };
       const copied = copySessions(live, copying, progress);
       const archived = copyArchives(live, copying);
-      finishIntents(copy, target, ALONE); // what had been copied of those that are gone
+      const waiting = namedInWaiting(copy);
+      // What had been copied of those that are gone. An older state does not know which blobs letters name.
+      finishIntents(copy, target, { ...ALONE, isHeld: (sha256) => waiting.has(sha256) });
       copyTheRest(copying);
       beginFeedAnew(copy);
       for (const directory of touched) syncDirectory(directory);
@@ -148,6 +150,15 @@ function isKnown(live: DatabaseSync, transcript: string): boolean {
   const known =
     "SELECT 1 FROM sessions WHERE transcript = ?1 UNION ALL SELECT 1 FROM generations WHERE transcript = ?1";
   return live.prepare(known).get(transcript) !== undefined;
+}
+
+/** Blobs that letters and answers name which wait. */
+function namedInWaiting(copy: DatabaseSync): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (const sql of ["SELECT body FROM mail WHERE taken_ms IS NULL", "SELECT body FROM outbox"])
+    for (const { body } of copy.prepare(sql).iterate())
+      for (const sha256 of namedIn(String(body))) named.add(sha256);
+  return named;
 }
 
 /** What no transcript names: pictures in letters and answers that wait, and what other programs had left. */

@@ -13,10 +13,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { filledHome, KEYS, rowsOf } from "../../test/fixtures/content.ts";
-import { Home, scratch } from "../../test/fixtures/home.ts";
+import { Home, opening, scratch } from "../../test/fixtures/home.ts";
 import { Program } from "../../test/fixtures/program.ts";
 import { blobPath, transcriptPath } from "../store/local/paths.ts";
+import { specOf } from "../../test/timers/specs.ts";
+import { DEFAULT_AGENT, mainKey } from "../routing/key.ts";
 import { LADDER } from "../store/local/schema.ts";
+import { addJob } from "../timers/jobs.ts";
 import { fsck, type Finding } from "./fsck.ts";
 
 async function findingsIn(home: Home): Promise<readonly Finding[]> {
@@ -244,6 +247,33 @@ describe("fsck finds", () => {
       assert.match(said.at(-1)?.message ?? "", /rebuild/);
     });
   }
+});
+
+test("J1: fsck finds jobs without their alarm, and alarms without their job", async (t) => {
+  const home = await filledHome(t);
+  await home.reopen();
+  const main = mainKey(DEFAULT_AGENT);
+  const add = (id: string) => addJob(specOf(), { id, agent: DEFAULT_AGENT, nowMs: 0 }).changes;
+  await home.store.commit([
+    opening(main, home.world.newId(), { ifExists: "keep" }),
+    ...["right", "none", "late", "broken"].flatMap(add),
+  ]);
+  await home.close();
+  assert.deepEqual(await findingsIn(home), []);
+  alter(
+    home,
+    `DELETE FROM timers WHERE id = 'job:none'; UPDATE timers SET due_ms = 7 WHERE id = 'job:late';
+     UPDATE jobs SET body = '{' WHERE id = 'broken';
+     INSERT INTO timers VALUES ('job:ghost', '${main}', 0, 'null')`,
+  );
+  const found = (await findingsIn(home)).map(({ grade, message }) => `${grade}: ${message}`);
+  const set = `by the record of ${main} at 1970-01-01T00:01:00.000Z; the next start sets it`;
+  assert.match(found[0] ?? "", /^damage: job broken: its record cannot be read/);
+  assert.deepEqual(found.slice(1), [
+    `damage: job late: its alarm is of ${main} at 1970-01-01T00:00:00.007Z, ${set}`,
+    `damage: job none: its alarm is not set, ${set}`,
+    "note: timer job:ghost is of no job; it comes to nothing",
+  ]);
 });
 
 test("fsck refuses a state of a newer version", async (t) => {

@@ -1,6 +1,6 @@
 // fsck
 //
-// Looks whether rows, archives, mail, journal, blobs and files agree, and says where they do not. It changes nothing, and
+// Looks whether rows, archives, mail, jobs, journal, blobs and files agree, and says where they do not. It changes nothing, and
 // it needs the home for itself: what it would see of a running daemon is never at rest.
 
 import { existsSync, statSync } from "node:fs";
@@ -18,6 +18,7 @@ import { isDamaged } from "../store/local/trouble.ts";
 import { foldTranscript, REASONS, type Folded } from "./folded.ts";
 import { checkArchives } from "./fsck-archives.ts";
 import { checkGenerations } from "./fsck-generations.ts";
+import { checkJobs } from "./fsck-jobs.ts";
 import { transcriptFiles } from "./rebuild.ts";
 
 export interface Finding {
@@ -92,7 +93,7 @@ async function check(
       findings.push(note(file.path, "no session has this transcript; `rebuild` would bring it back"));
   }
   findings.push(...checkArchives(database, paths, named));
-  findings.push(...checkReferences(database, paths.state));
+  findings.push(...checkReferences(database, paths.state), ...checkJobs(database, paths.state));
   for (const [sha256, by] of named) findings.push(...(await checkBlob(paths, sha256, by)));
   return sessions;
 }

@@ -44,7 +44,7 @@ async function gathered(parts: Gathering, signal: AbortSignal): Promise<Facts> {
   return { items: [...items.values()], archives, use, keepMs, held, blobs };
 }
 
-export function itemOf({ session, bytes, waits, children }: Holding): Item {
+function itemOf({ session, bytes, waits, children }: Holding): Item {
   const { key, kind, parent, state, signal, settings, updatedAtMs, transcript } = session;
   return {
     key,

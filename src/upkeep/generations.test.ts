@@ -304,7 +304,7 @@ test("a conversation that came back and went on is the one that a key has, also 
   const { id, lastSeq } = now.transcript;
   await home.store.commit([
     { do: "archive", key: ANEW, expect: { transcript: id, lastSeq }, why: "asked" },
-    { do: "restore", archive: old.id },
+    { do: "restore", archive: old.id, over: null },
   ]);
   home.world.pass(1_000);
   const held = await hold(home, ANEW);

@@ -1,13 +1,13 @@
 // Which sessions go, for which reason, and after whom. Part of the plan (plan.ts).
 
-import type { SessionKey } from "../routing/key.ts";
+import { isMadeUp, type SessionKey } from "../routing/key.ts";
 import { PLAN_SLICE_ITEMS } from "./limits.ts";
 import type { ArchiveStep, Facts, Item, Step } from "./plan.ts";
 
 /** Why a session is never archived by upkeep; null: it may be. Who has children that stay, stays too (U2). */
 export function protection(item: Item, held: Facts["held"]): string | null {
   if (item.kind === "main" || item.kind === "heartbeat") return `it is the ${item.kind} session of its agent`;
-  if (item.kind === "thread") return "it is named";
+  if (item.kind === "thread" && !isMadeUp(item.key)) return "it is named";
   if (item.state !== "idle" && item.state !== "ended") return `it is ${item.state}`;
   if (item.state === "idle" && item.signal !== "none") return `it is to ${item.signal}`;
   if (item.isPinned) return "it is pinned";
@@ -89,10 +89,12 @@ export class Going {
     return protection(item, this.#facts.held) === null;
   }
 
-  #go({ key, parent, bytes, transcript, lastSeq }: Item, why: ArchiveStep["why"]): void {
+  #go({ key, job, parent, bytes, transcript, lastSeq }: Item, why: ArchiveStep["why"]): void {
     this.#gone.add(key);
+    const isOfJob = why === "ended" && job !== null && this.#facts.keepMs.has(job);
+    const isWished = isOfJob && !this.#places.has(key); // Children go by the policy, and before it (U2).
     if (parent !== null) this.#staying.set(parent, (this.#staying.get(parent) ?? 1) - 1);
-    this.#steps.push({ do: "archive", key, why, bytes, transcript, lastSeq });
+    this.#steps.push({ do: "archive", key, why, isWished, bytes, transcript, lastSeq });
   }
 }
 

@@ -6,7 +6,19 @@ export const UPKEEP_PAGE_ROWS = 200;
 /** Sessions that are looked at before others get the thread: a few milliseconds on a slow machine. */
 export const PLAN_SLICE_ITEMS = 2_000;
 
-/** Sessions archived in one commit. A commit that waits behind it waits some milliseconds. */
+/**
+ * How long a plan is kept for whoever reads it page by page. There is one at a time: of a hundred thousand steps it is some twenty
+ * megabytes.
+ */
+export const PLAN_KEPT_MS = 60_000;
+
+/**
+ * A plan that took longer than this to make is given to whoever asks next for as long as it took: so whoever only looks, however
+ * often, keeps at most half of a reader busy. Others are made anew each time.
+ */
+export const PLAN_LONG_MS = 1_000;
+
+/** Sessions archived, or archives erased, in one commit. A commit that waits behind it waits some milliseconds. */
 export const ARCHIVE_AT_ONCE = 24;
 
 /**
@@ -34,3 +46,9 @@ export const BUDGET_ARCHIVE_MS_MIN = 24 * 60 * 60 * 1_000;
  */
 export const PACKED_SHARE_USUAL = 0.2;
 export const PACKED_SHARE_BYTES_MIN = 1024 * 1024;
+
+/**
+ * What a packed transcript may hold for a rebuild, which does not know how much it should be: a few bytes can be made to hold any number.
+ * It is several years of a busy session without a new file.
+ */
+export const UNPACKED_BYTES_MAX = 1024 * 1024 * 1024;

@@ -20,6 +20,19 @@ describe("a plan", () => {
     assert.deepEqual(told(plan), ["archive p1 stale", "archive p2 stale"]);
   });
 
+  test("keeps what somebody named, and not what nobody did", () => {
+    const items = [
+      "fork-0a1b2c3d",
+      "handoff-99999999",
+      "fork-of-mine",
+      "handoff-2026",
+      "fork-0a1b2c3d4",
+      "x",
+    ].map((name) => item(`agent:main:thread:${name}`, { kind: "thread" }));
+    const plan = planOf(facts(items), { ...NOTHING, staleDays: 30 }, NOW);
+    assert.deepEqual(told(plan), ["archive fork-0a1b2c3d stale", "archive handoff-99999999 stale"]);
+  });
+
   test("archives sub-agents and runs of jobs a while after their end", () => {
     const ended = { state: "ended", kind: "subagent" } as const;
     const run = { state: "ended", kind: "cron" } as const;
@@ -38,6 +51,16 @@ describe("a plan", () => {
     ]);
     const plan = planOf(facts(items, { keepMs }), { ...NOTHING, subagentHours: 2 }, NOW);
     assert.deepEqual(told(plan), ["archive old ended", "archive 1 ended", "archive 3 ended"]);
+  });
+
+  test("keeps what was brought back after its end as long as if it had just ended", () => {
+    const ended = { state: "ended", kind: "subagent", endedAtMs: NOW - 90 * DAY } as const;
+    const items = [
+      item("agent:main:subagent:old", { ...ended, updatedAtMs: NOW - 90 * DAY }),
+      item("agent:main:subagent:back", { ...ended, updatedAtMs: NOW - HOUR }),
+    ];
+    const plan = planOf(facts(items), { ...NOTHING, subagentHours: 2 }, NOW);
+    assert.deepEqual(told(plan), ["archive old ended"]);
   });
 
   test("takes the least recently changed above the cap", () => {

@@ -8,7 +8,8 @@
 //
 // The order
 //   1. purge    archives older than archiveDays
-//   2. archive  one-shot sessions that ended: sub-agents after subagentHours, runs of a job after what the job says
+//   2. archive  one-shot sessions that ended: sub-agents after subagentHours, runs of a job after what the job says, counted from
+//               their last change, which is their end unless somebody brought them back
 //   3. archive  stale: not changed for staleDays
 //   4. archive  cap: the least recently changed above sessionsMax
 //   5. rotate   transcripts above rotateMiB whose context has moved on since their file began
@@ -74,6 +75,7 @@ export type ArchiveStep = {
   readonly do: "archive";
   readonly key: SessionKey;
   readonly why: "ended" | "stale" | "cap" | "budget";
+  readonly isWished: boolean; //           whoever made its job said how long it is kept: it is no matter of policy
   readonly bytes: number;
   readonly transcript: string; //          what was seen of it: whatever differs when it is done is left alone
   readonly lastSeq: number;
@@ -141,7 +143,10 @@ export function* planning(facts: Facts, policy: UpkeepPolicy, nowMs: number): Ge
   });
   const going = new Going(facts, steps);
   yield* going.begin();
-  yield* going.take("ended", (item) => isPast(item.endedAtMs, keptMs(item, facts, policy), nowMs));
+  // From when it last changed: what a person brought back, or labelled, is kept as long again.
+  const overAtMs = ({ endedAtMs, updatedAtMs }: Item): number | null =>
+    endedAtMs === null ? null : Math.max(endedAtMs, updatedAtMs);
+  yield* going.take("ended", (item) => isPast(overAtMs(item), keptMs(item, facts, policy), nowMs));
   yield* going.take("stale", (item) => isPast(item.updatedAtMs, policy.staleDays * DAY_MS, nowMs));
   const { sessionsMax } = policy;
   if (sessionsMax > 0) yield* going.take("cap", everybody, () => going.left <= sessionsMax);

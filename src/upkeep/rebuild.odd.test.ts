@@ -14,7 +14,7 @@ function rebuilt(home: Home): Rebuilt {
 
 /** What is said whenever the state is not there, since nobody knows what it knew. */
 const NO_STATE =
-  "there is no old state: waiting letters, timers, answers to deliver, and entries of the last seconds before it broke, if there were any";
+  "there is no old state: waiting letters, timers, jobs, answers to deliver, and entries of the last seconds before it broke, if there were any";
 
 describe("a transcript that is not as it should be", () => {
   test("of two transcripts of one key the one written to last has the session; the other is named and left", async (t) => {

@@ -18,12 +18,14 @@ import { filledHome, KEYS, rowsOf, USAGE, WAITING } from "../../test/fixtures/co
 import { Home, opening, scratch } from "../../test/fixtures/home.ts";
 import { Program } from "../../test/fixtures/program.ts";
 import { RealWorld } from "../base/world.ts";
-import { DEFAULT_AGENT, namedKey, type SessionKey } from "../routing/key.ts";
+import { specOf } from "../../test/timers/specs.ts";
+import { DEFAULT_AGENT, mainKey, namedKey, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { pathsIn } from "../store/local/paths.ts";
 import { LADDER } from "../store/local/schema.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
 import type { Change } from "../store/store.ts";
+import { addJob, alarmOf, runNow } from "../timers/jobs.ts";
 import type { Draft } from "../transcript/entry.ts";
 import { fsck } from "./fsck.ts";
 import { rebuild, type Rebuilt } from "./rebuild.ts";
@@ -62,7 +64,7 @@ async function restored(home: Home, row: Session): Promise<Session> {
 
 /** What is said whenever the state is not there, since nobody knows what it knew. */
 const NO_STATE =
-  "there is no old state: waiting letters, timers, answers to deliver, and entries of the last seconds before it broke, if there were any";
+  "there is no old state: waiting letters, timers, jobs, answers to deliver, and entries of the last seconds before it broke, if there were any";
 
 test("from the transcripts alone every row is as it was, but for what only the old state knew", async (t) => {
   const home = await filledHome(t);
@@ -203,6 +205,56 @@ describe("with the old state at hand", () => {
     assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
   });
 
+  test("jobs are taken over with their alarms; one whose record cannot be read is named", async (t) => {
+    const home = await filledHome(t);
+    await home.reopen();
+    const nowMs = home.world.nowMs();
+    const made = (["a", "b", "broken"] as const).map((id) =>
+      addJob(specOf({ name: `the ${id}` }), { id, agent: DEFAULT_AGENT, nowMs }),
+    );
+    await home.store.commit([
+      opening(mainKey(DEFAULT_AGENT), home.world.newId(), { ifExists: "keep" }),
+      ...made.flatMap(({ changes }) => changes),
+    ]);
+    const [running] = made.map(({ job }) => runNow(job, { runId: "r", nowMs }, () => []));
+    await home.store.commit(running?.changes ?? []);
+    const { rows: before } = await home.store.jobs({});
+    await home.close();
+    alter(home, "UPDATE jobs SET body = substr(body, 1, 200) WHERE id = 'broken'");
+    const { lost } = rebuilt(home);
+    assert.deepEqual(
+      lost.filter((line) => line.includes("job")),
+      ['job broken ("the broken"): its record cannot be read'],
+    );
+    assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
+    await home.reopen();
+    const { rows: after } = await home.store.jobs({});
+    assert.deepEqual(
+      after,
+      before.filter(({ id }) => id !== "broken"),
+    );
+    const { rows: timers } = await home.store.timers({ dueByMs: Infinity });
+    assert.deepEqual(new Set(timers), new Set(after.map(alarmOf)));
+  });
+
+  test("of an older version, without jobs, there are none", async (t) => {
+    const home = await filledHome(t);
+    alter(home, "DROP TABLE jobs; DROP TABLE generations; DROP TABLE archives; PRAGMA user_version = 1");
+    assert.deepEqual(
+      rebuilt(home).lost.filter((line) => line.includes("job")),
+      [],
+    );
+    assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
+  });
+
+  test("a damaged table of jobs is named, and keeps nothing else from being brought", async (t) => {
+    const home = await filledHome(t);
+    alter(home, "DROP TABLE jobs");
+    const { lost } = rebuilt(home);
+    assert.match(lost[0] ?? "", /^jobs, if there were any: they cannot be read \(.*\)$/);
+    assert.ok(lost.some((line) => line.startsWith("a letter that waited")));
+  });
+
   test("a deletion that a crash cut off is finished: the deleted session does not come back", async (t) => {
     const home = await Home.open(t);
     const key = await home.talk("doomed", "a secret");
@@ -230,7 +282,7 @@ describe("with the old state at hand", () => {
       const { sessions, lost, keptAs } = rebuilt(home);
       assert.equal(sessions, Object.keys(KEYS).length);
       assert.equal(lost.length, 1);
-      assert.match(lost[0] ?? "", /^the old state cannot be read \(.*\): waiting letters, timers/);
+      assert.match(lost[0] ?? "", /^the old state cannot be read \(.*\): waiting letters, timers, jobs/);
       assert.deepEqual(readFileSync(keptAs ?? ""), bytes);
       assert.deepEqual((await fsck(home.path, 0, () => {})).findings, []);
     });

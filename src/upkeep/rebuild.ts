@@ -1,7 +1,7 @@
 // Rebuild
 //
-// Makes state.sqlite anew from the transcripts alone, and says what they do not know. The old one is kept
-// beside it. What is packed becomes an archive again, what is not a session. Lines that only its journal has are written into their files first, if it can be read at all.
+// Makes state.sqlite anew from the transcripts, and says what they do not know. The old one is kept
+// beside it. Jobs are taken over from it, if they can be read there: nobody else has them. What is packed becomes an archive again, what is not a session. Lines that only its journal has are written into their files first, if it can be read at all.
 //
 // A crash in the middle leaves the old state in place: the new one gets its name when it is whole.
 
@@ -11,15 +11,18 @@ import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
 import { describeKey, parseKey, type SessionKey } from "../routing/key.ts";
 import { syncDirectory, TranscriptFiles } from "../store/local/files.ts";
+import { ALONE, finishIntents } from "../store/local/intents.ts";
 import { takeHome } from "../store/local/owner.ts";
 import { isTranscriptId, isHome, pathsIn, type Paths } from "../store/local/paths.ts";
-import { ALONE, finishIntents, journalledIn, replayJournal } from "../store/local/recover.ts";
+import { journalledIn, replayJournal } from "../store/local/recover.ts";
 import { checkVersion, readAsNow } from "../store/local/schema.ts";
 import { FileSource } from "../transcript/lines.ts";
+import type { Job } from "../timers/job.ts";
 import { foldTranscript, isBeginning, REASONS, type Folded } from "./folded.ts";
 import { headsOf, livedFrom, type Found, type Lived } from "./histories.ts";
 import { writeRows } from "./remade.ts";
 import { packedFiles } from "./fsck-archives.ts";
+import { readJobs } from "./saved.ts";
 import { readShelved } from "./shelved.ts";
 
 export interface Rebuilt {
@@ -35,13 +38,13 @@ export function rebuild(home: string, nowMs: number, progress: (done: number) =>
   if (!isHome(paths)) throw new Fault("not_found", `there is no home at ${home}`);
   const owner = takeHome(paths, nowMs);
   try {
-    const lost = knownOnlyToOld(paths);
+    const { lost, jobs } = knownOnlyToOld(paths);
     const plain = readAll(paths, lost, progress);
     const lived = livedByKey(paths, plain, lost);
     const shelved = readShelved(paths, new Set(plain.map(({ id }) => id)), lost, keyOf);
     const fresh = `${paths.state}.rebuilt`;
     for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${fresh}${suffix}`, { force: true });
-    writeRows(fresh, { lived, shelved }, lost, nowMs);
+    writeRows(fresh, { lived, shelved, jobs }, lost, nowMs);
     const keptAs = swap(paths, fresh, nowMs);
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${paths.search}${suffix}`, { force: true }); // derived: made anew at the next start
     return { sessions: lived.length, lost, keptAs };
@@ -50,47 +53,71 @@ export function rebuild(home: string, nowMs: number, progress: (done: number) =>
   }
 }
 
-/** Brings journalled lines into their files, finishes deletions, and lists what no transcript has. */
-function knownOnlyToOld(paths: Paths): string[] {
+interface Old {
+  readonly lost: string[]; // what no transcript has
+  readonly jobs: readonly Job[];
+}
+
+/** Brings journalled lines into their files, finishes deletions, lists what no transcript has, and takes the jobs along. */
+function knownOnlyToOld(paths: Paths): Old {
   const said: string[] = [];
+  let jobs: readonly Job[] | null = null; // null: they cannot be read
   if (!existsSync(paths.state)) {
     const isNew = transcriptFiles(paths).next().done === true && packedFiles(paths).next().done === true;
-    return isNew ? [] : ["there is no old state: " + ONLY_STATE_KNOWS];
+    return { lost: isNew ? [] : [`there is no old state: ${onlyStateKnows(jobs)}`], jobs: [] };
   }
   try {
     const old = new DatabaseSync(paths.state);
     try {
       checkVersion(old, paths.state);
       readAsNow(old);
+      // First, and by itself: what else is damaged keeps nobody from them, nor they from it.
+      const jobless = reasonWhyNot(() => (jobs = readJobs(old, said)));
       bringLines(old, paths, said);
       finishIntents(old, paths, ALONE); // else the deleted would be back
-      return [
+      const lost = [
         ...said,
+        ...(jobless === null ? [] : [`jobs, if there were any: they cannot be read (${jobless})`]),
         ...listed(
           old,
           "SELECT id, recipient AS key FROM mail WHERE taken_ms IS NULL ORDER BY n",
           "a letter that waited",
         ),
-        // Heartbeats are set again by the next start; at most an alert of today is told once more.
+        // Heartbeats are set again by the next start; at most an alert of today is told once more. Alarms come with their jobs.
         ...listed(
           old,
-          "SELECT id, key FROM timers WHERE id NOT GLOB 'heartbeat:*' ORDER BY due_ms",
+          "SELECT id, key FROM timers WHERE id NOT GLOB 'heartbeat:*' AND id NOT GLOB 'job:*' ORDER BY due_ms",
           "a timer",
         ),
         ...listed(old, "SELECT id, key FROM outbox ORDER BY n", "an answer that was to be delivered"),
       ];
+      return { lost, jobs: jobs ?? [] };
     } finally {
       old.close(); // and with it the log is folded back and gone: nobody else has the home
     }
   } catch (error) {
     if (error instanceof Fault && error.code === "state_too_new") throw error;
     const why = error instanceof Error ? error.message : String(error);
-    return [...said, `the old state cannot be read (${why}): ${ONLY_STATE_KNOWS}`];
+    const lost = [...said, `the old state cannot be read (${why}): ${onlyStateKnows(jobs)}`];
+    return { lost, jobs: jobs ?? [] };
   }
 }
 
-const ONLY_STATE_KNOWS =
-  "waiting letters, timers, answers to deliver, and entries of the last seconds before it broke, if there were any";
+/** `jobs`: those that were read all the same; null: none. */
+function onlyStateKnows(jobs: readonly Job[] | null): string {
+  const others = jobs === null ? "jobs, " : "";
+  return `waiting letters, timers, ${others}answers to deliver, and entries of the last seconds before it broke, if there were any`;
+}
+
+/** Null: it was done. */
+function reasonWhyNot(work: () => unknown): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
 
 /** Only where a file lacks them: the transcripts are trusted here, and an old state may be older than they are. */
 function bringLines(old: DatabaseSync, paths: Paths, said: string[]): void {

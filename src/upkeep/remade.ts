@@ -11,11 +11,19 @@ import { Tables } from "../store/local/tables.ts";
 import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
 import { addTokens, type TokenUsage } from "../transcript/fold.ts";
 import type { History, Lived } from "./histories.ts";
+import type { Job } from "../timers/job.ts";
+import { writeJobs } from "./saved.ts";
 import type { Shelved } from "./shelved.ts";
+
+export interface Rows {
+  readonly lived: readonly Lived[];
+  readonly shelved: readonly Shelved[];
+  readonly jobs: readonly Job[];
+}
 
 export function writeRows(
   path: string,
-  { lived: found, shelved }: { readonly lived: readonly Lived[]; readonly shelved: readonly Shelved[] },
+  { lived: found, shelved, jobs }: Rows,
   lost: string[],
   nowMs: number,
 ): void {
@@ -37,6 +45,7 @@ export function writeRows(
     const lines = new Map(found.map((one) => [one, lineageOf(one.now, byId, lost)]));
     const trees = treesOf(lines.values());
     for (const [one, line] of lines) writeLived(written, one, { line, tree: trees.get(one.now) ?? null });
+    writeJobs(written, jobs);
     // Followers of the old feed must start over; search reads everything again.
     database.exec("COMMIT");
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -88,7 +97,7 @@ function writeLived(
         id,
         key,
         agent,
-        Date.parse(history.endedAt ?? "") || 0,
+        Date.parse(history.endedAt ?? "") || nowMs, // as if long ago, it would be erased at once
         all,
         JSON.stringify(rowFrom(history, line, null)),
       );

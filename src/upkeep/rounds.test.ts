@@ -14,8 +14,10 @@ import { wishOf } from "../mail/wish.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { LocalStore } from "../store/local/local.ts";
+import { jobOf } from "../store/contract/jobs.ts";
 import { MemoryStore } from "../store/memory.ts";
 import type { Archive, Change, Holding, Page, Store } from "../store/store.ts";
+import type { Job } from "../timers/job.ts";
 import { entryId, type Draft } from "../transcript/entry.ts";
 import { NOTHING_DONE, type Report } from "./apply.ts";
 import type { Plan, Step } from "./plan.ts";
@@ -110,6 +112,10 @@ async function ran(upkeep: Upkeep): Promise<Report> {
   return run.report;
 }
 
+function jobFor(key: SessionKey): Job {
+  return { ...jobOf({ agent: "main", id: (name) => name }, "job"), target: { kind: "session", key } };
+}
+
 for (const engine of Object.keys(ENGINES))
   describe(`upkeep of a store (${engine})`, () => {
     test("a run does exactly what the plan said, and leaves nothing to do", async (test) => {
@@ -183,7 +189,8 @@ for (const engine of Object.keys(ENGINES))
       await fill(store, world, 40);
       const victims = of(await upkeep({ ...NOTHING, staleDays: 30 }).plan(), "archive").map(({ key }) => key);
       assert.ok(victims.length > 8);
-      const [pinned, written, busy] = victims.filter((key) => key.includes("direct")) as [
+      const [pinned, written, busy, aimed] = victims.filter((key) => key.includes("direct")) as [
+        SessionKey,
         SessionKey,
         SessionKey,
         SessionKey,
@@ -195,21 +202,53 @@ for (const engine of Object.keys(ENGINES))
           if (!isFirst || changes[0]?.do !== "archive") return;
           isFirst = false;
           await store.commit([letterTo(written)]);
+          await store.commit([{ do: "set", key: pinned, version: null, settings: { pinned: true } }]);
+          await store.commit([{ do: "setJob", job: jobFor(aimed), expectVersion: null }]);
         },
-        store: {
-          session: async (key: SessionKey) => {
-            isPlanned = true; // Only whoever applies a plan asks this.
-            if (key === pinned)
-              await store.commit([{ do: "set", key, version: null, settings: { pinned: true } }]);
-            return await store.session(key);
-          },
+        programs: () => {
+          const running = isPlanned ? [busy] : []; // It is asked for the plan, and then before each piece.
+          isPlanned = true;
+          return running;
         },
-        programs: () => (isPlanned ? [busy] : []),
       };
       const kept = upkeep({ ...NOTHING, staleDays: 30 }, meddling);
       const report = await ran(kept);
-      assert.deepEqual([report.archived, report.skipped], [victims.length - 3, 3]);
-      for (const key of [pinned, written, busy]) assert.ok((await store.session(key)) !== null);
+      assert.deepEqual([report.archived, report.skipped], [victims.length - 4, 4]);
+      for (const key of [pinned, written, busy, aimed]) assert.ok((await store.session(key)) !== null);
+    });
+
+    test("a plan that people look at is made once for all who ask, and kept until there is another", async (test) => {
+      const { store, world, upkeep } = await scene(test, engine);
+      await fill(store, world, 20);
+      let looks = 0;
+      const slow = { use: 0 };
+      const kept = upkeep(
+        { ...NOTHING, staleDays: 30 },
+        {
+          store: {
+            use: async () => {
+              looks += 1;
+              world.set(world.nowMs() + slow.use);
+              return await store.use();
+            },
+          },
+        },
+      );
+      const both = await Promise.all([kept.show(), kept.show()]);
+      assert.equal(both[0], both[1]);
+      assert.equal(looks, 1);
+      assert.equal(kept.shown(both[0].id), both[0]);
+      const second = await kept.show();
+      assert.deepEqual([looks, kept.shown(both[0].id), kept.shown(second.id)], [2, null, second]);
+      slow.use = 5_000;
+      const long = await kept.show();
+      assert.equal(await kept.show(), long, "who asks soon after gets the same");
+      assert.equal(looks, 3);
+      world.set(long.madeAtMs + 5_000);
+      const fresh = await kept.show();
+      assert.notEqual(fresh.id, long.id);
+      await ran(kept);
+      assert.equal(kept.shown(fresh.id), null, "after a run it is not what there is");
     });
 
     test("stopped after any step, the next round finishes what is left", async (test) => {

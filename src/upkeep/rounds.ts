@@ -6,14 +6,21 @@
 //   Owns:      when there is a round, what was done since the start, what is logged.
 //   Does not:  decide (plan.ts) or do (apply.ts). Nothing is kept over a restart: the next round finds it all again.
 //
-// Packing is done in either mode: whoever archived something, or began a conversation anew, has decided that already.
+// In either mode archives are packed, and runs of jobs archived when the job says so: whoever archived something, began a
+// conversation anew, or made the job, has decided that already.
 
 import { Fault } from "../base/fault.ts";
 import { CALLED_OFF } from "../base/waiting.ts";
 import type { Use } from "../store/store.ts";
 import { applied, NOTHING_DONE, type Applying, type Progress, type Report } from "./apply.ts";
 import { gatheredPlan, type Gathering } from "./gather.ts";
-import { UPKEEP_FIRST_MS, UPKEEP_NEWS_SHARE, UPKEEP_SAID_AGAIN_MS } from "./limits.ts";
+import {
+  PLAN_KEPT_MS,
+  PLAN_LONG_MS,
+  UPKEEP_FIRST_MS,
+  UPKEEP_NEWS_SHARE,
+  UPKEEP_SAID_AGAIN_MS,
+} from "./limits.ts";
 import type { Plan, Totals } from "./plan.ts";
 
 export type UpkeepParts = Omit<Applying, "store"> &
@@ -28,6 +35,13 @@ export interface Run {
   readonly report: Report | null; //   null: it is under way
   /** Rejects when it could not be done, or our code is wrong. */
   readonly ended: Promise<void>;
+}
+
+/** A plan that somebody looks at, page by page. */
+export interface Shown {
+  readonly id: string;
+  readonly madeAtMs: number;
+  readonly plan: Plan;
 }
 
 /** How things stand, as the last look has it. */
@@ -56,6 +70,8 @@ export class Upkeep {
     done: NOTHING_DONE,
   };
   #looking: Promise<Plan> | null = null; //  null: nobody looks
+  #shown: (Shown & { readonly tookMs: number }) | null = null; // null: nobody asked lately
+  #showing: Promise<Shown> | null = null; // null: nobody asks
   #run: Mutable<Run> | null = null; //       the newest; null: there was none
   #busy: Promise<unknown> = Promise.resolve(); // one run after the other
   #packing: Promise<unknown> = Promise.resolve();
@@ -88,6 +104,47 @@ export class Upkeep {
       this.#looking = null;
     });
     return this.#looking;
+  }
+
+  /**
+   * The plan for people: made once for all who ask meanwhile, and kept for a while (PLAN_KEPT_MS), until the next is made. One that
+   * took long is also what they get who ask soon after it (PLAN_LONG_MS), unless there was a run since.
+   */
+  show(): Promise<Shown> {
+    const { world } = this.#parts;
+    const last = this.#shown;
+    if (last !== null && last.tookMs > PLAN_LONG_MS && world.nowMs() - last.madeAtMs < last.tookMs)
+      return Promise.resolve(last);
+    this.#showing ??= this.#show().finally(() => {
+      this.#showing = null;
+    });
+    return this.#showing;
+  }
+
+  /** Null: it was another start's, there is a newer one, or it is too old. */
+  shown(id: string): Shown | null {
+    const last = this.#shown;
+    return last?.id === id && this.#parts.world.nowMs() - last.madeAtMs < PLAN_KEPT_MS ? last : null;
+  }
+
+  async #show(): Promise<Shown> {
+    const { world } = this.#parts;
+    const fromMs = world.nowMs();
+    const plan = await this.plan();
+    const madeAtMs = world.nowMs();
+    const shown = { id: world.newId(), madeAtMs, tookMs: madeAtMs - fromMs, plan };
+    this.#shown = shown;
+    void this.#forgetLater(shown);
+    return shown;
+  }
+
+  async #forgetLater(shown: Shown): Promise<void> {
+    try {
+      await this.#parts.world.sleep(PLAN_KEPT_MS, this.#closing.signal);
+    } catch (error) {
+      if (!this.#closing.signal.aborted) throw error;
+    }
+    if (this.#shown === shown) this.#shown = null;
   }
 
   /** The one that is under way, or a new one. */
@@ -172,6 +229,7 @@ export class Upkeep {
   async #apply(plan: Plan, tell: (progress: Progress) => void): Promise<Report> {
     const { world, log } = this.#parts;
     const fromMs = world.nowMs();
+    this.#shown = null; // What it says is not what there is any more.
     const report = await applied(this.#parts, plan, { signal: this.#closing.signal, tell });
     this.#standing.done = sumOf(this.#standing.done, report);
     if (plan.steps.length > 0) log.info({ ...report, tookMs: world.nowMs() - fromMs }, "upkeep was done");
@@ -181,9 +239,13 @@ export class Upkeep {
   async #warned(): Promise<void> {
     await this.#inTurn(async () => {
       const plan = await this.plan();
-      const steps = plan.steps.filter((step) => step.do === "pack");
+      const steps = plan.steps.filter(
+        (step) => step.do === "pack" || (step.do === "archive" && step.isWished),
+      );
       if (steps.length > 0) await this.#apply({ ...plan, steps }, () => {});
-      const { pack: _, ...planned } = plan.totals;
+      const { pack: _, ...totals } = plan.totals;
+      const wished = steps.filter((step) => step.do === "archive").length;
+      const planned = { ...totals, archive: totals.archive - wished };
       const many = Object.values(planned).reduce((sum, each) => sum + each, 0);
       if (!this.#isNews(many, plan.over)) return;
       const { usedBytes, leftBytes, over } = plan;

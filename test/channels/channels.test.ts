@@ -58,6 +58,7 @@ test("what is no channel is refused at the start, with what is wrong", async () 
   await refused({ web: async () => {} }, /no channel is called "web": the word is kept for the web chat/);
   await refused({ session: async () => {} }, /no channel is called "session"/);
   await refused({ report: async () => {} }, /no channel is called "report"/);
+  await refused({ timer: async () => {} }, /no channel is called "timer"/);
   const webhooks = { pigeon: { secret: SECRET, url: "http://127.0.0.1:1/" } };
   await refused({ pigeon: new Pigeon() }, /two channels are called pigeon/, { webhooks });
 });

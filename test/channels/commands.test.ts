@@ -5,10 +5,11 @@ import { describe, test, type TestContext } from "node:test";
 import { COMMANDS } from "../../src/calls/commands.ts";
 import type { ConfigInput, Tool } from "../../src/index.ts";
 import type { Outgoing } from "../../src/mail/letter.ts";
-import { parseKey } from "../../src/routing/key.ts";
+import { COMMAND_ANSWERS_MAX } from "../../src/calls/limits.ts";
+import { mainKey, parseAgent, parseKey, subagentKey } from "../../src/routing/key.ts";
 import { Forward } from "../fixtures/forward.ts";
-import { spawn } from "../sessions/family.ts";
-import { Gate } from "../sessions/stage.ts";
+import { named, spawn } from "../sessions/family.ts";
+import { fault, Gate } from "../sessions/stage.ts";
 import { Receiver, SECRET, Stage, until } from "./stage.ts";
 
 const ANN = "agent:main:pigeon:direct:ann";
@@ -61,6 +62,11 @@ class Chatting {
     return entries.filter(({ kind }) => kind === "user").map(({ text }) => text);
   }
 
+  async reminders(): Promise<number> {
+    const { rows } = await this.stage.wired.system.store.timers({ dueByMs: Number.MAX_SAFE_INTEGER });
+    return rows.filter(({ id }) => id.startsWith("command:")).length;
+  }
+
   async settings() {
     return (await this.sessions.status(ANN)).settings;
   }
@@ -74,6 +80,7 @@ describe("in a chat", { timeout: 120_000 }, () => {
       assert.ok(help.includes(`/${name}`) && help.includes(about), name);
     for (const { name } of COMMANDS)
       assert.match(await chat.say(`/help ${name}`), new RegExp(`^/${name}\\b`));
+    assert.equal(await chat.say("/help Status"), await chat.say("/help /status"));
     assert.match(await chat.say("/help stauts"), /there is no command "\/stauts"; did you mean \/status\?/);
     const { entries, usage } = await chat.sessions.status(ANN);
     assert.deepEqual([entries, usage.steps], [0, 0]);
@@ -267,6 +274,78 @@ describe("in a chat", { timeout: 120_000 }, () => {
     assert.match(await answerTo(chat, "/kill 99", /no child of/), /no child of/);
   });
 
+  test("/subagents shows who is lent to this chat, and rules over none of them", async (t) => {
+    const gate = new Gate();
+    const chat = await Chatting.open(t, { tools: [gate.tool] });
+    const library = named("library");
+    await chat.sessions.ask(library, "!say mine");
+    await chat.say(spawn("!call gate", { name: "library", resumeIfExists: true }));
+    await gate.reached();
+    assert.match(
+      await chat.say("/subagents"),
+      /^– agent:main:thread:library .* works for this session, and is no child of it$/,
+    );
+    assert.equal(await chat.say("/kill all"), "no child works");
+    for (const child of ["1", "library", library])
+      for (const text of [`/kill ${child}`, `/steer ${child} x`, `/subagents log ${child}`])
+        assert.match(await chat.say(text), /^no child of/, text);
+    assert.match(await chat.say("/subagents info 1"), /^no child of/);
+    assert.equal((await chat.sessions.status(library)).state, "running");
+    gate.open();
+  });
+
+  test("/kill all finds every child; of more than a page none has a number", async (t) => {
+    const chat = await Chatting.open(t);
+    await chat.say("/help");
+    const { store, world } = chat.stage.wired.system;
+    const parent = parseKey(ANN);
+    const keys = Array.from({ length: 430 }, (_, n) => subagentKey(mainKey(parseAgent("main")), `c-${n}`));
+    for (const key of keys)
+      await store.commit([
+        {
+          do: "open",
+          key,
+          transcript: world.newId(),
+          cwd: "",
+          parent,
+          settings: {},
+          copy: null,
+          ifExists: "refuse",
+        },
+      ]);
+    const list = (await chat.say("/subagents")).split("\n");
+    assert.equal(list.length, 201);
+    assert.doesNotMatch(list.join("\n"), /^\d+\./m);
+    assert.match(list.at(-1) ?? "", /and more/);
+    assert.match(
+      await chat.say("/kill 3"),
+      /more than 200 children, too many for numbers: name it by its key/,
+    );
+    assert.equal(await chat.say("/kill c-7"), `killed ${keys[7]}`);
+    await until(async () => (await chat.sessions.status(keys[7] ?? "")).state === "ended");
+    assert.equal(await chat.say("/kill all"), "killed 429 children");
+    for (const key of keys) await until(async () => (await store.session(key))?.state.kind === "ended");
+    assert.equal(await chat.say("/kill all"), "no child works");
+  });
+
+  test("/cron add takes five fields or six, and says so when it takes six", async (t) => {
+    const chat = await Chatting.open(t);
+    const six = /^job \w+: (.*) \(.*\), next .*\nthe six fields \1, seconds first/;
+    assert.match(await chat.say("/cron add cron 0 0 9 * * 1-5 the plan"), six);
+    assert.match(await chat.say("/cron add cron 30 45 9 * * MON look"), six, "as five it would be none");
+    for (const text of ["0 9 * * 1-5 good morning", '"0 9 * * 1-5" 5 things', "“0 9 * * 1-5” 1-5 things"])
+      assert.match(await chat.say(`/cron add cron ${text}`), /^job \w+: 0 9 \* \* 1-5 \([^\n]*$/);
+    assert.match(await chat.say("/cron add cron 0 99 * * 1-5 look"), /not "0 99 \* \* 1-5"/);
+    const { jobs } = await chat.sessions.call("jobs", {});
+    assert.deepEqual(jobs.map(({ message }) => message).toSorted(), [
+      "1-5 things",
+      "5 things",
+      "good morning",
+      "look",
+      "the plan",
+    ]);
+  });
+
   test("/cron has jobs that work here", async (t) => {
     const chat = await Chatting.open(t);
     assert.match(await chat.say("/cron"), /^no jobs/);
@@ -274,6 +353,16 @@ describe("in a chat", { timeout: 120_000 }, () => {
     assert.match(await chat.say('/cron add cron "0 9 * * 1-5" good morning'), /^job \w+: 0 9 \* \* 1-5/);
     assert.match(await chat.say("/cron add cron 0 9 * * 1-5 good morning"), /^job \w+: 0 9 \* \* 1-5/);
     assert.match(await chat.say("/cron add at 20m remind me"), /^job \w+: /);
+    assert.match(
+      await chat.say("/cron add cron 0 9 * * 1-5 5 things"),
+      /"5" may be the sixth field or the first word: write \/cron add cron "0 9 \* \* 1-5" 5 …, or/,
+    );
+    assert.match(await chat.say("/cron add cron 0 9 * * * Sun cream"), /may be the sixth field/);
+    assert.match(
+      await chat.say("/cron add cron 0 0 9 * * 1-5"),
+      /^write \/cron add every/,
+      "it says nothing",
+    );
     for (const wrong of [
       "/cron add",
       "/cron add every",
@@ -330,6 +419,8 @@ describe("what is no command", { timeout: 60_000 }, () => {
       "see /status": "see /status",
       "/": "/",
       "/ status": "/ status",
+      "/status of the project?": "/status of the project?",
+      "/help me with this": "/help me with this",
     };
     for (const message of Object.keys(messages)) await chat.say(message);
     assert.deepEqual(await chat.letters(), Object.values(messages));
@@ -350,23 +441,102 @@ describe("a command", { timeout: 60_000 }, () => {
   test("that is delivered again is obeyed and answered once; after a restart too, and for some days", async (t) => {
     const world = new Forward();
     const chat = await Chatting.open(t, { world });
-    const first = await chat.receive("/fork one", { id: "7" });
+    const first = await chat.receive("/label one", { id: "7" });
     assert.equal(first.repeated, false);
     await until(() => chat.came.length === 1);
-    const second = await chat.receive("/fork one", { id: "7" });
+    await chat.sessions.set(ANN, { label: "another" });
+    const second = await chat.receive("/label one", { id: "7" });
     assert.deepEqual([second.id, second.repeated], [first.id, true]);
     await chat.stage.reopen();
-    assert.equal((await chat.receive("/fork one", { id: "7" })).repeated, true);
+    assert.equal((await chat.receive("/label one", { id: "7" })).repeated, true);
+    assert.equal((await chat.settings()).label, "another");
     assert.match(await chat.say("/status", { id: "8" }), /idle/);
     assert.equal(chat.came.length, 2);
     assert.equal(new Set(chat.came.map(({ id }) => id)).size, 2);
     // Then it is forgotten, and nothing else comes of it.
+    assert.equal(await chat.reminders(), 1);
     world.put(3 * 24 * 60 * 60_000);
-    const timers = (): Promise<number> =>
-      chat.stage.wired.system.store
-        .timers({ dueByMs: Number.MAX_SAFE_INTEGER })
-        .then(({ rows }) => rows.filter(({ id }) => id.startsWith("command:")).length);
-    await until(async () => (await timers()) === 0);
+    await until(async () => (await chat.reminders()) === 0);
+  });
+
+  test("that only looks leaves nothing behind, and is answered whenever it comes", async (t) => {
+    const chat = await Chatting.open(t);
+    for (const text of ["/help", "/status", "/model", "/subagents list", "/cron", "/children"])
+      for (const id of ["1", "1"]) assert.notEqual(await chat.say(text, { id }), "", text);
+    assert.equal(await chat.reminders(), 0);
+  });
+
+  test("is refused while too many answers wait for the channel, and obeyed when it comes again later", async (t) => {
+    let isDown = true;
+    const came: string[] = [];
+    const pigeon = async ({ id }: Outgoing): Promise<void> => {
+      if (isDown) throw new Error("down");
+      came.push(id);
+    };
+    const world = new Forward();
+    const chat = new Chatting(await Stage.open(t, {}, { channels: { pigeon }, world }), []);
+    for (let n = 0; n < COMMAND_ANSWERS_MAX; n += 1) await chat.receive("/help", { id: `${n}` });
+    await assert.rejects(
+      chat.receive("/help", { id: "more" }),
+      fault("mailbox_full", /100 answers of .*ann/),
+    );
+    await assert.rejects(chat.receive("/label x", { id: "x" }), fault("mailbox_full", /have not left/));
+    assert.equal(await chat.reminders(), 0);
+    assert.equal((await chat.settings()).label, null);
+    // Its answer waits: it is not put there twice. Another chat has room, and a page needs none.
+    const bob = { channel: "pigeon", chatType: "direct", peer: "bob" } as const;
+    for (const id of ["1", "1"]) await chat.sessions.receive(bob, "/status", { id });
+    const { answers } = await chat.sessions.call("outbox", { sessionKey: "agent:main:pigeon:direct:bob" });
+    assert.equal(answers.length, 1);
+    isDown = false;
+    await until(() => {
+      world.put(60 * 60_000);
+      return came.length === COMMAND_ANSWERS_MAX + 1;
+    });
+    assert.equal((await chat.receive("/label x", { id: "x" })).repeated, false);
+    assert.equal((await chat.settings()).label, "x");
+  });
+
+  test("that may not be answered is written down only so often", async (t) => {
+    const rules = [{ action: "deny", match: { chatType: "direct" } }] as const;
+    const chat = await Chatting.open(t, { config: { session: { sendPolicy: { rules: [...rules] } } } });
+    for (let n = 0; n < COMMAND_ANSWERS_MAX + 5; n += 1) await chat.receive("/help");
+    const { rows } = await chat.stage.wired.system.store.outbox({ refused: true, limit: 500 });
+    assert.equal(rows.length, COMMAND_ANSWERS_MAX);
+  });
+
+  test("that is overtaken looks again", async (t) => {
+    const chat = await Chatting.open(t);
+    await chat.say("/cron add every 15m look");
+    const { system } = chat.stage.wired;
+    const { commit } = system;
+    let times = 0;
+    const hindered: typeof commit = async (changes) => {
+      const isOfJob = changes.some((change) => change.do === "setJob");
+      if (isOfJob && (times += 1) === 1)
+        for (const { id } of (await chat.sessions.call("jobs", {})).jobs)
+          await chat.sessions.call("editJob", { job: id, message: "look closer" });
+      return await commit(changes);
+    };
+    Object.assign(system, { commit: hindered });
+    assert.match(await chat.say("/cron off 1"), /^off/);
+    assert.equal(times, 2);
+    const [job] = (await chat.sessions.call("jobs", {})).jobs;
+    assert.deepEqual([job?.message, job?.state], ["look closer", "disabled"]);
+  });
+
+  test("of somebody else in a group is a message", async (t) => {
+    const chat = await Chatting.open(t);
+    for (const chatType of ["group", "channel", "room"] as const) {
+      const to = { channel: "pigeon", chatType, peer: "g", sender: "eve" };
+      const { sessionKey } = await chat.sessions.receive(to, "/label@other_bot mine", { id: "1" });
+      await chat.sessions.receive(to, "/label ours", { id: "2" });
+      const { settings } = await chat.sessions.status(sessionKey);
+      assert.equal(settings.label, "ours", chatType);
+      await until(async () => (await chat.sessions.history(sessionKey)).entries.length > 0);
+      const { entries } = await chat.sessions.history(sessionKey);
+      assert.equal(entries.find(({ kind }) => kind === "user")?.text, "/label@other_bot mine");
+    }
   });
 
   test("that comes twice at the same moment is obeyed once", async (t) => {
@@ -413,14 +583,12 @@ describe("a command", { timeout: 60_000 }, () => {
       "1e9",
       "%00",
     ];
-    for (const { name } of COMMANDS)
-      for (const rest of hostile) {
-        if (name === "new" || name === "handoff" || name === "compact") continue; // what follows them are words
-        await chat.receive(`/${name} ${rest}`);
-      }
+    const words = new Set(["new", "handoff", "compact"]); // What follows them are words.
+    const taking = COMMANDS.filter(({ name, takes }) => takes !== "" && !words.has(name));
+    for (const { name } of taking) for (const rest of hostile) await chat.receive(`/${name} ${rest}`);
     await chat.receive("/subagents constructor");
     await chat.receive("/cron __proto__");
-    await until(() => chat.texts.length >= 1 + (COMMANDS.length - 3) * hostile.length + 2);
+    await until(() => chat.texts.length >= 1 + taking.length * hostile.length + 2);
     for (const text of chat.texts) {
       assert.doesNotMatch(text, /(?![\t\n])[\p{Cc}\u202e]/u, JSON.stringify(text.slice(0, 200)));
       assert.ok(text.length < 20_000, text.slice(0, 100));
@@ -448,7 +616,9 @@ describe("a command", { timeout: 60_000 }, () => {
     assert.equal(body.repeated, false);
     await until(() => receiver.came.length === 1);
     assert.match(receiver.texts[0] ?? "", /^agent:main:shop:direct:ann · idle/);
-    assert.equal((await stage.post({ id: "1", peer: "ann", message: "/status" })).body.repeated, true);
+    assert.equal((await stage.post({ id: "1", peer: "ann", message: "/status" })).body.repeated, false);
+    for (const repeated of [false, true])
+      assert.equal((await stage.post({ id: "2", peer: "ann", message: "/label x" })).body.repeated, repeated);
     assert.equal((await stage.sessions.status(body.sessionKey)).entries, 0);
   });
 });

@@ -64,6 +64,8 @@ describe("a chat at a terminal", { timeout: 180_000 }, () => {
     assert.doesNotMatch(chat.out, /damage/);
     chat.type("//status\r");
     await chat.seen(/you said "\/status"/);
+    chat.type("/status of the project?\r");
+    await chat.seen(/you said "\/status of the project\?"/);
     chat.type("\x04");
     assert.equal(await chat.ended(), 0);
   });

@@ -29,7 +29,7 @@ test("jobs are added, fire, are listed, shown, changed, run and removed from a s
   const added = await run("add", "0 9 29 2 *", "!say", "good morning", "--name", "morning");
   assert.match(
     added.out,
-    /^[0-9a-f]{12} \(morning\) added: 0 9 29 2 \* \(Europe\/Zurich\); next 20\d\d-02-\d\d \d\d:\d\d, in \d+d\n$/,
+    /^[0-9a-f]{12} \(morning\) added: 0 9 29 2 \* \(Europe\/Zurich\); next 20\d\d-02-29 09:00 Europe\/Zurich, in \d+d\n$/,
     added.err,
   );
   assert.equal((await run("add", "in", "1s", "!say tea", "--name", "tea", "--deliver", "none")).exit, 0);
@@ -62,22 +62,26 @@ test("jobs are added, fire, are listed, shown, changed, run and removed from a s
   const runs = await run("runs", "tea");
   assert.match(
     runs.out,
-    /^BEGAN +FOR +TOOK +OUTCOME +SESSION +NOTE\n.* done +agent:main:cron:\w+:run:\S+ +tea\n$/,
+    /^BEGAN +FOR \(Europe\/Zurich\) +TOOK +OUTCOME +SESSION +NOTE\n.* done +agent:main:cron:\w+:run:\S+ +tea\n$/,
   );
   const list = await run("list");
-  assert.match(list.out, /^JOB +STATE +NEXT +LAST +WHEN +WHAT\n/);
-  assert.match(list.out, /\n[0-9a-f]{12} +waiting +in 1[45]m +– +every 15m +queue\n/);
+  assert.match(list.out, /^JOB +STATE +NEXT +LAST +WHEN +RUNS IN → TO +WHAT\n/);
+  assert.match(list.out, /\n[0-9a-f]{8} +waiting +in 1[45]m +– +every 15m +thread:queue → route +queue\n/);
   assert.match(
     list.out,
-    /\n[0-9a-f]{12} +over +– +done (?:now|\d+s ago) +at 20.*tea\n$/,
+    /\n[0-9a-f]{8} +over +– +done (?:now|\d+s ago) +at 20.*fresh → none +tea\n$/,
     "what is never due again is last",
   );
   assert.equal((await asJson<Output<"jobs">>("list", "--disabled")).jobs.length, 1);
   assert.equal((await run("list", "--agent", "coder")).out, "no such jobs\n");
+  const soonest = await run("list", "-n", "1");
+  assert.match(soonest.out, /^JOB.*\n.* queue\n$/, "of all, what is due soonest");
+  assert.equal(soonest.err, "(3 more: --limit)\n");
 
   const shown = await run("show", "queue");
   assert.match(shown.out, /\n {2}runs in +agent:main:thread:queue\n {2}answer to +route\n/);
   assert.match(shown.out, /\n {2}missed +coalesce\n/);
+  assert.match(shown.out, /\n {2}added +20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d)? \S+ by a person\n/);
   const job = await asJson<Output<"job">>("show", "morning");
   assert.deepEqual([job.message, job.times.length, job.delivery], ["!say good morning", 5, MAIN]);
 
@@ -149,10 +153,14 @@ test("what is typed wrong is refused with what would be right", async (t) => {
     [["add", "0", "9", "*", "*", "*", "message"], 64, /"0" says no time: .*in quotes/],
     [["add", "every", "15m"], 64, /say what is to be done/],
     [["add", "every", "often", "x"], 64, /every: a span such as 90s/],
-    [["add", "0 25 * * *", "x"], 64, /cron: five fields/],
+    [["add", "every", "5m", "10s", "x"], 64, /is 10s a part of when, or of the message\?/],
+    [["add", "0 25 * * *", "x"], 64, /cron: field 2 of "0 25 \* \* \*" is the hour, 0 to 23, not "25"/],
+    [["add", "@reboot", "x"], 64, /cron: five fields.*or a word such as @daily/],
+    [["add", "every", "1h", "x", "--failures", "-1"], 64, /--failures is a number of 0 or more, not "-1"/],
+    [["add", "every", "1h", "x", "--name", "x"], 73, /agent main has a job "x" already/],
     [["add", "at 2001-01-01T00:00Z", "x"], 64, /is over/],
     [["add", "0 9 * * *", "x", "--tz", "Mars/Base"], 64, /IANA/],
-    [["add", "0 9 * * *", "x", "--missed", "never"], 64, /missed/],
+    [["add", "0 9 * * *", "x", "--missed", "never"], 64, /Allowed choices are run, skip, coalesce\. Usage/],
     [["add", "0 9 * * *", "x", "--think", "hard"], 64, /think/],
     [["add", "0 9 * * *", "x", "--cost", "much"], 64, /--cost is a number/],
     [["add", "0 9 * * *", "x", "--thread", "a", "--session", "main"], 64, /either --session or --thread/],

@@ -26,7 +26,7 @@ test("heartbeats are listed and run from a shell and over HTTP, and counted", as
 
   const listed = await run();
   assert.match(listed.out, /^AGENT +EVERY +HOURS +TASK +NEXT +LAST\n/, listed.err);
-  assert.match(listed.out, /\nmain +30 min +08:00–22:00 Europe\/Zurich +none +in .+ none yet/);
+  assert.match(listed.out, /\nmain +30m +08:00–22:00 Europe\/Zurich +none +(?:now|in \d+[smh]) +none yet/);
   assert.match(listed.out, /\nstill +never +all day +none +never +none yet/);
   const nothing = await run("run");
   assert.deepEqual([nothing.exit, nothing.out], [1, ""]);
@@ -43,9 +43,33 @@ test("heartbeats are listed and run from a shell and over HTTP, and counted", as
   const asked = await daemon.fetch("/v1/agents/main/heartbeat", { method: "POST", body: "{}" });
   assert.equal(asked.status, 200);
   await came("alert");
-  assert.match((await run()).out, /\nmain, (?:now|\d+s ago): The disk is full\.\n$/);
+  assert.match((await run()).out, /\nmain, alert (?:now|\d+s ago): The disk is full\.\n$/);
   await until(async () => /The disk is full/.test((await ran(t, daemon, "log", "agent:main:main")).out));
+
+  task("!say HEARTBEAT_OK\n");
+  const waited = await run("run", "--wait");
+  assert.deepEqual([waited.exit, waited.out], [0, "HEARTBEAT_OK\n"], waited.err);
+  await until(async () => (await rows())[0]?.alert?.isOver === true);
+  assert.match((await run()).out, /\nmain, was an alert .+, and is over: The disk is full\.\n$/);
+  task("!fail auth\n");
+  assert.equal((await run("run", "--wait")).exit, 1);
+  await came("failed");
+  assert.match((await run()).out, /\nmain has failed 1 time in a row: failed: .*\n/);
+
+  task("!slow 60000\n!say late\n");
+  await run("run");
+  await until(async () => (await rows())[0]?.state === "running");
+  assert.match((await run()).out, /\nmain .* runs now\n/);
+  assert.match((await run("run")).err, /^no heartbeat: the one before goes on, in agent:main:heartbeat\n$/);
+  await ran(t, daemon, "abort", "agent:main:heartbeat");
+  await until(async () => (await rows())[0]?.state === "idle");
+  await ran(t, daemon, "stop", "agent:main:heartbeat");
+  assert.match((await run()).out, /\nmain .* paused +skipped/);
+  const paused = await run("run");
+  assert.deepEqual([paused.exit, paused.out], [1, ""]);
+  assert.match(paused.err, /^no heartbeat: its session is paused: `sessiond cont agent:main:heartbeat`/);
+
   const metrics = await (await daemon.fetch("/metrics")).text();
-  assert.match(metrics, /^sessiond_heartbeats_total\{outcome="ok"\} 1$/m);
+  assert.match(metrics, /^sessiond_heartbeats_total\{outcome="ok"\} 2$/m);
   assert.match(metrics, /^sessiond_heartbeats_total\{outcome="alert"\} 1$/m);
 });

@@ -1,8 +1,16 @@
 // `sessiond upkeep`, `archive`, `archives` and `restore` against a real daemon.
 
 import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { openLog } from "../../src/base/log.ts";
+import { SimulatedWorld } from "../../src/base/world.ts";
 import type { Output } from "../../src/calls/door.ts";
+import { DEFAULT_AGENT, namedKey, parseKey, type SessionKey } from "../../src/routing/key.ts";
+import { LocalStore } from "../../src/store/local/local.ts";
+import type { Change } from "../../src/store/store.ts";
+import { scratch } from "../fixtures/home.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { ran, type Ran } from "./stage.ts";
 
@@ -41,6 +49,85 @@ test("a session goes out of the way and comes back, from a shell", async (t) => 
   assert.deepEqual([none.exit, /nothing of "talk" is archived/.test(none.err)], [66, true]);
   assert.equal((await run("archive", "main")).exit, 77);
 });
+
+test("the newest archives come first, as many as wanted, and rm takes those of a key without a session", async (t) => {
+  const home = join(scratch(t), "home");
+  await filled(home, async (store, world) => {
+    for (let n = 0; n < 250; n += 1) {
+      const key = namedKey(DEFAULT_AGENT, `talk${n % 2}`);
+      const transcript = world.newId();
+      await store.commit([
+        opening(key, transcript),
+        { do: "archive", key, expect: { transcript, lastSeq: 0 }, why: "asked" },
+      ]);
+      world.pass(1_000);
+    }
+  });
+  const daemon = await Daemon.start(t, { home });
+  const run = (...words: readonly string[]): Promise<Ran> => ran(t, daemon, ...words);
+  const listed = async (...words: readonly string[]): Promise<Output<"archives">> =>
+    JSON.parse((await run("archives", "--json", ...words)).out) as Output<"archives">;
+  const all = await listed("-n", "1000");
+  assert.deepEqual([all.archives.length, all.next], [250, null]);
+  const times = all.archives.map(({ archivedAt }) => archivedAt);
+  assert.deepEqual(times, times.toSorted().toReversed());
+  assert.deepEqual((await listed("-n", "210")).archives, all.archives.slice(0, 210));
+  const few = await run("archives", "talk0", "-n", "3");
+  assert.match(few.out, /there are older ones: -n\n$/);
+  const asked = await run("rm", "talk0");
+  assert.deepEqual([asked.exit, /125 archives, and no session/.test(asked.err)], [64, true]);
+  assert.deepEqual(await run("rm", "talk0", "--yes"), {
+    exit: 0,
+    out: "removed 125 archives; there was no session\n",
+    err: "",
+  });
+  assert.deepEqual((await listed("-n", "1000")).archives.length, 125);
+  assert.equal((await run("rm", "talk0", "--yes")).exit, 66);
+  assert.equal(
+    (await run("rm", "agent:main:thread:talk1", "--yes")).out.slice(0, 20),
+    "removed 125 archives",
+  );
+});
+
+test("a dry run of more than a page shows every step", async (t) => {
+  const home = join(scratch(t), "home");
+  await filled(home, async (store, world) => {
+    for (let n = 0; n < 1_250; n += 50)
+      await store.commit(
+        Array.from({ length: 50 }, (_, at) =>
+          opening(parseKey(`agent:main:direct:p${n + at}`), world.newId()),
+        ),
+      );
+  });
+  const daemon = await Daemon.start(t, { home, config: { upkeep: { staleDays: 1 } } });
+  const plan = JSON.parse(
+    (await ran(t, daemon, "upkeep", "--dry-run", "--json")).out,
+  ) as Output<"upkeepPlan">;
+  assert.deepEqual([plan.totals.archive, plan.more, plan.next], [1_250, 0, null]);
+  assert.equal(new Set(plan.steps.map(({ sessionKey }) => sessionKey)).size, 1_250);
+  const { out } = await ran(t, daemon, "upkeep", "--dry-run");
+  assert.equal(out.split("\n").filter((line) => line.startsWith("archive ")).length, 1_250);
+});
+
+function opening(key: SessionKey, transcript: string): Change {
+  const how = { parent: null, settings: {}, copy: null, ifExists: "refuse" } as const;
+  return { do: "open", key, transcript, cwd: "/", ...how };
+}
+
+/** A home in which this happened long ago. */
+async function filled(
+  home: string,
+  fill: (store: LocalStore, world: SimulatedWorld) => Promise<void>,
+): Promise<void> {
+  const world = new SimulatedWorld(1);
+  const died = (fault: Error): never => {
+    throw fault;
+  };
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const store = await LocalStore.open(home, { world, log: openLog("silent"), died });
+  await fill(store, world);
+  await store.close();
+}
 
 test("a dry run shows what a run then does", async (t) => {
   const daemon = await Daemon.start(t, { config: { upkeep: { sessionsMax: 3, staleDays: 0 } } });

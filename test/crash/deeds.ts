@@ -192,6 +192,19 @@ async function rewind(scene: Scene): Promise<Change[]> {
   return [append(scene, { rewindTo, entries: texts(scene, 2), contextSeq: contextStart(path) })];
 }
 
+/** What was said before it began anew is back, and what is said now is put away. Nobody visits it meanwhile. */
+export async function swap(scene: Scene): Promise<Change[]> {
+  const { store, row } = scene;
+  const { rows } = await store.archives({ key: row.key, limit: 10 });
+  const [found] = rows;
+  const mail = await store.mail(row.key, { limit: 1 });
+  if (found === undefined || mail.rows.length > 0 || row.state.kind !== "idle" || row.signal !== "none")
+    return [];
+  await store.unpack(found.id);
+  const { id: transcript, lastSeq } = row.transcript;
+  return [{ do: "restore", archive: found.id, over: { key: row.key, transcript, lastSeq } }];
+}
+
 /** Begins anew: what was said becomes an archive. Nobody visits it meanwhile. */
 export function reset(scene: Scene): Change[] {
   return [rotating(scene, "nothing"), append(scene, {})];

@@ -6,7 +6,7 @@ import type { Letter, Outgoing, Route } from "../../src/mail/letter.ts";
 import type { SessionKey } from "../../src/routing/key.ts";
 import type { RunState, Settings, Signal, Usage } from "../../src/sessions/session.ts";
 import { DEFAULT_SETTINGS, NO_USAGE, type Of } from "../../src/store/rules.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Change, Untouched } from "../../src/store/store.ts";
 import type { Timer } from "../../src/timers/timer.ts";
 import type { BlobName, Draft } from "../../src/transcript/entry.ts";
 
@@ -86,7 +86,7 @@ function moved(
 ): boolean {
   if (change.do === "archive") {
     const account = accounts.get(change.key);
-    if (account === undefined || !isAtRest(account, change)) return false;
+    if (account === undefined || !isAtRest(account, change.expect)) return false;
     accounts.delete(change.key);
     accounts.set(archiveName(change.key, account.transcript), account);
     return true;
@@ -99,14 +99,29 @@ function moved(
   const key = name.split(" ")[1] as SessionKey;
   accounts.delete(name);
   if (change.do === "purge") return true;
-  if (accounts.has(key)) return false;
   // What began anew in the middle of a turn does not go on with it.
   const isOver = account.state.kind === "ended";
-  accounts.set(key, isOver ? account : { ...account, state: { kind: "idle" }, signal: "none" });
-  return true;
+  const back: Account = isOver ? account : { ...account, state: { kind: "idle" }, signal: "none" };
+  const present = accounts.get(key);
+  if ((present === undefined) !== (change.over === null)) return false;
+  accounts.set(key, present === undefined ? back : swapped(back, present));
+  if (present === undefined || change.over === null) return present === undefined;
+  accounts.set(archiveName(key, present.transcript), { ...present, mail: [], timers: {}, outbox: {} });
+  return isAtRest({ ...present, timers: {}, outbox: {} }, change.over);
 }
 
-function isAtRest(account: Account, { expect }: Of<"archive">): boolean {
+/** What goes by the key stays, and what was used is the more of the two. */
+function swapped(back: Account, present: Account): Account {
+  const { mail, timers, outbox } = present;
+  const names = Object.keys(back.usage) as (keyof Usage)[];
+  const usage = names.map((name) => [name, Math.max(back.usage[name], present.usage[name])]);
+  return {
+    ...{ ...back, mail, timers, outbox, usage: Object.fromEntries(usage) as Usage },
+    settingsVersion: Math.max(back.settingsVersion, present.settingsVersion) + 1,
+  };
+}
+
+function isAtRest(account: Account, expect: Untouched): boolean {
   const { state, signal, mail, timers, outbox, entries, before, transcript } = account;
   return (
     (state.kind === "ended" || (state.kind === "idle" && signal === "none")) &&

@@ -68,8 +68,16 @@ await step("archive with the last words", "archived 4", async () => {
 });
 await step("pack", "packed 4", () => store.pack(id));
 await step("unpack", "archived 4", () => store.unpack(id));
-await step("restore", "lives 4", () => store.commit([{ do: "restore", archive: id }]));
+await step("restore", "lives 4", () => store.commit([{ do: "restore", archive: id, over: null }]));
 await step("write on", "lives 5", () => store.commit([append(4, [said("five")])]));
+const other = world.newId();
+await step("begin anew", "both 0", () =>
+  store.commit([{ do: "rotate", key, fence: 0, after: 5, transcript: other, cwd: "/", keep: "nothing" }]),
+);
+await step("swap", "both 5", () =>
+  store.commit([{ do: "restore", archive: id, over: { key, transcript: other, lastSeq: 5 } }]),
+);
+await step("purge the other", "lives 5", () => store.commit([{ do: "purge", archive: other }]));
 await step("archive", "archived 5", archive);
 await step("pack again", "packed 5", () => store.pack(id));
 await step("purge", "gone 0", () => store.commit([{ do: "purge", archive: id }]));

@@ -29,6 +29,7 @@ import {
   reset,
   revive,
   STALE,
+  swap,
   type Deed,
   type Scene,
 } from "./deeds.ts";
@@ -139,6 +140,7 @@ async function change(name: string, mine: readonly SessionKey[]): Promise<void> 
   if (rolled < 0.12) return await attempt(name, await stale(scene), "refused");
   if (rolled < 0.18) return await fade(name, scene, archive);
   if (rolled < 0.21) return await fade(name, scene, reset);
+  if (rolled < 0.24) return await fade(name, scene, swap);
   await attempt(name, await choose(HELD, dice)(scene), "accepted");
 }
 
@@ -150,7 +152,8 @@ async function fade(name: string, scene: Scene, deed: Deed): Promise<void> {
   try {
     const changes = await deed(scene);
     await attempt(name, changes, "accepted");
-    if (changes.some((change) => change.do === "delete" || change.do === "archive")) hands.forget(key);
+    if (changes.some(({ do: what }) => what === "delete" || what === "archive" || what === "restore"))
+      hands.forget(key);
   } finally {
     fading.delete(key);
   }
@@ -166,7 +169,7 @@ async function upkeep(name: string, key: SessionKey): Promise<boolean> {
   else if (rolled < 0.7) await attempt(name, [{ do: "purge", archive: found.id }], "accepted");
   else {
     await store.unpack(found.id);
-    await attempt(name, [{ do: "restore", archive: found.id }], "accepted");
+    await attempt(name, [{ do: "restore", archive: found.id, over: null }], "accepted");
   }
   return true;
 }

@@ -131,6 +131,30 @@ describe("metrics", () => {
     assert.equal(rows.length, 4);
   });
 
+  test("count commands, conversations that begin anew, and jobs that were disabled", async (t) => {
+    const { metrics, sessions } = await measured(t);
+    await sessions.ask(KEY, "hello");
+    for (const text of ["/status", "/reset", "/nothing of this", "/help"])
+      await sessions.call("command", { sessionKey: KEY, text });
+    const pigeon = { channel: "pigeon", chatType: "direct", peer: "ann" } as const;
+    await sessions.receive(pigeon, "/status");
+    const job = { name: "bad", message: "!fail auth", every: "1h", failuresMax: 1 };
+    await sessions.call("addJob", job);
+    await sessions.call("runJob", { job: "bad" });
+    await until(async () => (await sessions.call("job", { job: "bad" })).state === "disabled");
+    const all = await families(metrics);
+    const is = (name: string, expected: number, labels: Readonly<Record<string, string>> = {}): void =>
+      assert.equal(sum(all, `sessiond_${name}_total`, labels), expected, `${name} ${JSON.stringify(labels)}`);
+    is("commands", 2, { name: "status" });
+    is("commands", 1, { name: "new" });
+    is("commands", 4);
+    is("resets", 1, { why: "asked" });
+    is("resets", 1);
+    is("jobs_disabled", 1);
+    is("job_runs_started", 1);
+    is("job_runs_ended", 1, { outcome: "failed" });
+  });
+
   test("an answer that is handed over once more is not counted as delivered before it is", async (t) => {
     const { metrics, sessions } = await measured(t);
     await sessions.receive({ channel: "nowhere", chatType: "direct", peer: "ann" }, "!say to nobody");

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { RealWorld } from "../../src/base/world.ts";
+import type { ConfigInput } from "../../src/index.ts";
 import { MAIN, named } from "./family.ts";
 import { fault, Gate, Stage } from "./stage.ts";
 
@@ -69,6 +70,126 @@ test("an archive does not take the place of a session, unless it is told to swap
   assert.equal(again.archived, archive);
   await sessions.ask(key, "!say third");
   assert.match((await stage.letters(key)).join(), /second.*third/);
+});
+
+test("main goes back to what it was before a reset, with its job, its heartbeat and its child", async (t) => {
+  const config = { agents: { main: { heartbeat: { everyMinutes: 30 } } } } as ConfigInput;
+  const stage = await Stage.open(t, config);
+  const { sessions } = stage;
+  await sessions.ask(MAIN, "!say first");
+  await sessions.call("addJob", { every: "12h", message: "look", target: MAIN });
+  await sessions.call("addJob", { every: "12h", message: "look" });
+  await sessions.call("reset", { sessionKey: MAIN });
+  await sessions.ask(MAIN, "!say second");
+  const { sessionKey: child, id } = await sessions.spawn("!say Below", { parent: MAIN });
+  await sessions.wait(child, id);
+  await stage.rest(MAIN);
+  const before = await sessions.status(MAIN);
+  const [old] = (await sessions.call("archives", { sessionKey: MAIN })).archives;
+  const swapped = await sessions.call("restore", { id: old?.id ?? "", swap: true });
+  assert.equal(swapped.archived, before.transcript);
+  const now = await sessions.status(MAIN);
+  assert.deepEqual([now.transcript, now.tokens], [old?.id, before.tokens], "what was used goes on");
+  assert.match((await stage.letters(MAIN)).join(), /first/);
+  assert.equal((await sessions.status(child)).parent, MAIN);
+  const { jobs } = await sessions.call("jobs", {});
+  assert.equal(jobs.filter(({ next }) => next !== null).length, 2);
+  assert.notEqual((await sessions.call("heartbeats", {})).heartbeats[0]?.nextAt, null);
+  const { id: late, sessionKey: other } = await sessions.spawn("!say After", { parent: MAIN });
+  await sessions.wait(other, late);
+  await sessions.ask(MAIN, "!say third");
+  assert.match((await stage.letters(MAIN)).join(), /first.*third/s);
+  await stage.reopen();
+  assert.match((await stage.letters(MAIN)).join(), /first.*third/s);
+  const again = await stage.sessions.call("restore", { id: swapped.archived ?? "", swap: true });
+  assert.equal(again.archived, old?.id);
+  assert.match((await stage.letters(MAIN)).join(), /second/);
+});
+
+test("who follows a session that is archived, or gives way to an archive, hears how it comes back", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const key = named("talk");
+  await sessions.ask(key, "!say first");
+  const followed = async (over: () => Promise<unknown>): Promise<unknown> => {
+    const events = sessions.follow(key, { from: 0 });
+    await events.next();
+    const heard = Array.fromAsync(events).then(
+      () => "it ended",
+      (error: Error) => error.message,
+    );
+    await over();
+    return await heard;
+  };
+  const { transcript } = await sessions.status(key);
+  assert.equal(
+    await followed(() => sessions.call("archive", { sessionKey: key })),
+    `${key} was archived; sessiond restore ${transcript} brings it back`,
+  );
+  await sessions.ask(key, "!say second");
+  const { transcript: second } = await sessions.status(key);
+  assert.equal(
+    await followed(() => sessions.call("restore", { id: transcript, swap: true })),
+    `${key} was archived; sessiond restore ${second} brings it back`,
+  );
+});
+
+test("a conversation that was brought back does not begin anew with the next message", async (t) => {
+  const world = new Later();
+  const stage = await Stage.open(t, { session: { reset: { mode: "idle", idleMinutes: 60 } } }, { world });
+  const { sessions } = stage;
+  const key = "agent:main:direct:ann";
+  await sessions.ask(key, "!say first");
+  const { archive } = await sessions.call("archive", { sessionKey: key });
+  world.days = 3;
+  await sessions.call("restore", { id: archive });
+  await sessions.ask(key, "!say second");
+  assert.match((await stage.letters(key)).join(), /first.*second/s);
+  assert.deepEqual((await sessions.call("archives", { sessionKey: key })).archives, []);
+});
+
+test("of a key that has only archives they are removed, however many there are", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const [key, other] = [named("gone"), named("other")];
+  for (const each of [key, other]) await sessions.ask(each, "!say 0");
+  for (let n = 1; n <= 30; n += 1) {
+    await sessions.call("reset", { sessionKey: key });
+    await sessions.ask(key, `!say ${n}`);
+  }
+  for (const each of [key, other]) await sessions.call("archive", { sessionKey: each });
+  assert.deepEqual(await sessions.call("remove", { sessionKey: key }), {
+    sessionKey: key,
+    removed: 0,
+    archives: 31,
+  });
+  assert.deepEqual(
+    (await sessions.call("archives", {})).archives.map(({ sessionKey }) => sessionKey),
+    [other],
+  );
+  await assert.rejects(
+    sessions.call("remove", { sessionKey: key }),
+    fault("not_found", /there is no session/),
+  );
+});
+
+test("a plan is told in pages, and a page of another plan is refused", async (t) => {
+  const stage = await Stage.open(t, { upkeep: { sessionsMax: 1, staleDays: 0 } });
+  const { sessions } = stage;
+  for (let n = 0; n < 5; n += 1) await sessions.ask(`agent:main:direct:p${n}`, "!say hello");
+  const whole = await sessions.call("upkeepPlan", {});
+  assert.deepEqual([whole.steps.length, whole.more, whole.next], [5, 0, null]);
+  const first = await sessions.call("upkeepPlan", { limit: 3 });
+  const rest = await sessions.call("upkeepPlan", { limit: 3, cursor: first.next ?? "" });
+  assert.deepEqual([...first.steps, ...rest.steps], whole.steps);
+  assert.deepEqual([first.more, rest.more, rest.next, rest.madeAt], [2, 0, null, first.madeAt]);
+  await sessions.call("upkeepPlan", {});
+  await assert.rejects(
+    sessions.call("upkeepPlan", { cursor: first.next ?? "" }),
+    fault("cursor_expired", /a newer one was made/),
+  );
+  for (const cursor of ["x", "x.", ".1", "a.1e3"])
+    await assert.rejects(sessions.call("upkeepPlan", { cursor }), fault("bad_input", /not a cursor/));
 });
 
 test("what is at work, main, and what is not there are refused", async (t) => {

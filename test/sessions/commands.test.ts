@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { COMMANDS } from "../../src/calls/commands.ts";
+import { commandIn, COMMANDS } from "../../src/calls/commands.ts";
 import type { Scope } from "../../src/calls/call.ts";
 import { openedWired, person, type Opened } from "../fixtures/wired.ts";
 import { fault } from "./stage.ts";
@@ -40,7 +40,7 @@ const BY_SCOPE: Readonly<
     operate: ["/subagents steer 1 x", "/subagents kill 1", "/subagents kill all", "/subagents spawn x"],
   },
   children: { read: ["/children"], operate: [] },
-  kill: { read: [], operate: ["/kill 1"] },
+  kill: { read: [], operate: ["/kill 1", "/kill all"] },
   steer: { read: [], operate: ["/steer 1 x"] },
   cron: {
     read: ["/cron", "/cron show x1", "/cron runs x1"],
@@ -69,6 +69,25 @@ describe("command", { timeout: 60_000 }, () => {
     assert.equal(after.entries, before.entries);
     assert.equal((await at.sessions.call("jobs", {})).jobs.length, 1);
     assert.equal((await at.sessions.children(MAIN)).children[0]?.state, "running");
+  });
+
+  test("only looks, as it says of itself, exactly where whoever may only look may give it", () => {
+    const looks = (text: string): boolean => {
+      const { command, rest } = commandIn(text, true) ?? assert.fail(text);
+      return command.looks?.(rest) === true;
+    };
+    for (const { read, operate } of Object.values(BY_SCOPE)) {
+      for (const text of read) assert.equal(looks(text), true, text);
+      for (const text of operate) assert.equal(looks(text), false, text);
+    }
+  });
+
+  test("with a name behind it is a message where several people are", async (t) => {
+    const at = await openedWired(t);
+    const group = "agent:main:pigeon:group:g";
+    await at.sessions.ask(group, "!say hello");
+    assert.equal((await command(at, "/label@other_bot x", "operate", group)).isCommand, false);
+    assert.equal((await command(at, "/label@other_bot x")).isCommand, true);
   });
 
   test("says where the conversation can be gone on with", async (t) => {

@@ -12,6 +12,7 @@ import {
   type Parts,
   type Settings,
 } from "../../src/index.ts";
+import { isMadeUp } from "../../src/routing/key.ts";
 import { fault, Gate, Glass, notesIn, Stage, tool } from "./stage.ts";
 
 const MAIN = "agent:main:main";
@@ -81,8 +82,15 @@ describe("where it begins", () => {
   test("without a name it is given one, each time another", async (t) => {
     const stage = await talked(t, ["The number is 7."]);
     const forks = [await stage.sessions.fork(MAIN), await stage.sessions.fork(MAIN)];
-    for (const { sessionKey } of forks) assert.match(sessionKey, /^agent:main:thread:fork-[\da-f]{8}$/);
+    for (const { sessionKey } of forks) {
+      assert.match(sessionKey, /^agent:main:thread:fork-[\da-f]{8}$/);
+      assert.equal(isMadeUp(parseKey(sessionKey)), true);
+    }
     assert.notEqual(forks[0]?.sessionKey, forks[1]?.sessionKey);
+    await assert.rejects(
+      stage.sessions.fork(MAIN, { name: "fork-20260101" }),
+      fault("bad_input", /looks like one that is made up/),
+    );
   });
 
   test("from the middle, by an entry's id or its number", async (t) => {

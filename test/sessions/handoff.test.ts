@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { RealWorld, type Answer, type Output } from "../../src/index.ts";
+import { isMadeUp, parseKey } from "../../src/routing/key.ts";
 import { rebuild } from "../../src/upkeep/rebuild.ts";
 import { childOf, MAIN } from "./family.ts";
 import { calling, compactionsIn, Mind, minded, prose, shownOf } from "./mind.ts";
@@ -70,6 +71,7 @@ describe("a handoff", () => {
     const { stage, mind } = await talked(t);
     const { sessionKey } = await handoff(stage, { message: "Send the parcel.", focus: "the parcel" });
     assert.match(sessionKey ?? "", /^agent:main:thread:handoff-[\da-f]{8}$/);
+    assert.equal(isMadeUp(parseKey(sessionKey ?? "")), true);
     assert.ok(shownOf(mind.summaries.at(-1)).includes("the parcel"));
     await stage.until(async () => (await stage.outcomes(sessionKey ?? "")).length === 1);
     const said = (await stage.entries(sessionKey ?? "")).flatMap((entry) =>

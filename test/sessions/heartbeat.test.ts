@@ -140,7 +140,7 @@ test("a beat that a stop cuts off is gone on with, and what it finds is told onc
   await stage.sessions.call("beat", {});
   await gate.reached();
   const again = await stage.sessions.call("beat", {});
-  assert.deepEqual([again.began, again.why], [false, "the one before goes on, or its session is paused"]);
+  assert.deepEqual([again.began, again.why], [false, "the one before goes on, in agent:main:heartbeat"]);
   await stage.reopen();
   gate.open();
   await stage.until(async () => (await stage.letters(MAIN)).length > 0);

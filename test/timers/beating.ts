@@ -49,8 +49,7 @@ export class Beating {
     const { at } = this.stage;
     const mains = [...this.parts.config.agents.keys()].map(mainKey);
     await at.store.commit(mains.map((key) => at.opening(key, { ifExists: "keep" })));
-    const fitted = await fitHeartbeats(this.parts);
-    if (fitted.length > 0) await at.store.commit(fitted);
+    await fitHeartbeats(this.parts, (changes) => at.store.commit(changes));
     const commit = async (changes: readonly Change[]): Promise<Receipt> => {
       const receipt = await at.store.commit(changes);
       for (const clock of this.stage.clocks) clock.told(changes);

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Fault } from "../../src/base/fault.ts";
 import { openLog } from "../../src/base/log.ts";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
@@ -115,7 +114,7 @@ describe("a job with fresh sessions", () => {
   test("what is due once is over then", async (test) => {
     const office = new Office(test);
     await office.start();
-    await office.add("j", { schedule: { kind: "at", atMs: office.world.nowMs() + 90_000 } });
+    await office.add("j", { schedule: { kind: "at", atMs: office.world.nowMs() + 90_000, zone: "UTC" } });
     await office.pass(HOUR_MS);
     const job = await office.job("j");
     assert.deepEqual([outcomes(job), job.isEnabled, job.nextAtMs, job.why], [["done"], false, null, null]);
@@ -234,7 +233,7 @@ describe("the answer of a run", () => {
     const office = new Office(test);
     await office.start();
     await wrote(office);
-    await office.add("route", { message: "!say by route", delivery: { kind: "route" } });
+    await office.add("route", { message: "!say by route", delivery: { kind: "route", of: [MAIN] } });
     const webhook = { kind: "webhook", channel: "pigeon", to: "the loft" } as const;
     await office.add("hook", { message: "!say by hook", delivery: webhook });
     await office.pass(MINUTE_MS);
@@ -274,7 +273,7 @@ describe("the answer of a run", () => {
     await wrote(office);
     for (const channel of ["pigeon", "owl"])
       await office.add(channel, { message: "!say it", delivery: { kind: "webhook", channel, to: "x" } });
-    await office.add("route", { message: "!say it", delivery: { kind: "route" } });
+    await office.add("route", { message: "!say it", delivery: { kind: "route", of: [MAIN] } });
     await office.pass(MINUTE_MS);
     assert.deepEqual(office.flown, []);
     const refused = (await outbox(office, true)).filter(({ id }) => id.startsWith("job:"));
@@ -405,23 +404,39 @@ describe("whatever happens", () => {
     assert.equal(after.isEnabled, true, job.id);
   });
 
-  test("a run whose end nobody ever tells is lost, and the next one runs", async (test) => {
+  test("a run of which nothing is there, and whose end nobody tells, is lost, and the next one runs", async (test) => {
+    const office = new Office(test);
+    await office.start();
+    const isEnd = (change: Change): boolean =>
+      change.do === "send" && change.outgoing.route.channel === "timer";
+    office.commit = (changes) => office.store.commit(changes.filter((change) => !isEnd(change)));
+    const target = { kind: "session", key: THREAD } as const;
+    await office.add("j", { target, message: "!say hi", timeoutMs: 5_000 });
+    await office.pass(MINUTE_MS);
+    office.commit = (changes) => office.store.commit(changes);
+    await office.pass((alarmAtMs(await office.job("j")) ?? 0) - office.world.nowMs());
+    const lost = await office.job("j");
+    assert.deepEqual(outcomes(lost), ["lost", "done"]);
+    assert.deepEqual(lost.counts, { ran: 2, skipped: 0, coalesced: 19 });
+  });
+
+  test("one that waits in a session that was paused is not lost: it ends when that goes on", async (test) => {
     const office = new Office(test);
     const sessions = await office.start();
     await sessions.call("send", { sessionKey: THREAD, message: "!say hi" });
     await office.pass(1_000);
-    await sessions.call("stop", { sessionKey: THREAD }); // One that is paused does not even notice that its time is up.
+    await sessions.call("stop", { sessionKey: THREAD });
     const target = { kind: "session", key: THREAD } as const;
     await office.add("j", { target, message: "!say late", timeoutMs: 5_000 });
-    await office.pass(MINUTE_MS);
-    await office.pass((alarmAtMs(await office.job("j")) ?? 0) - office.world.nowMs());
-    const lost = await office.job("j");
-    assert.deepEqual(outcomes(lost), ["lost"]);
-    assert.deepEqual(lost.counts, { ran: 2, skipped: 0, coalesced: 19 });
+    await office.pass(MINUTE_MS + 5 * RUN_LOST_MS);
+    const waits = await office.job("j");
+    assert.deepEqual([outcomes(waits), waits.counts.ran], [[], 1]);
+    assert.equal(await office.store.waiting(THREAD, 10), 2, "its letter, and that its time is up");
     await sessions.call("cont", { sessionKey: THREAD });
     await office.pass(1_000);
     const after = await office.job("j");
-    assert.deepEqual(outcomes(after), ["lost", "done"], "the end of what was lost changes nothing");
+    assert.deepEqual(outcomes(after), ["timeout", "done"], "and the next one stands for all that was due");
+    assert.equal(after.counts.ran, 2);
   });
 
   test("one that is asked for runs at once, beside its times, and never two together", async (test) => {
@@ -452,18 +467,16 @@ test("jobs of the local store outlive it, and every time is counted once", async
     const office = new Office(test, {}, { world, store });
     const sessions = await office.start();
     if ((await store.jobs({})).rows.length === 0)
-      await office.add("j", { message: "!say hi", missed: "run", timeoutMs: DAY_MS });
+      await office.add("j", { message: "!slow 1000", missed: "run", timeoutMs: DAY_MS });
     let job: Job | undefined;
     do {
-      await sleep(1);
-      world.step();
+      await office.stepAfterDisk();
       [job] = (await store.jobs({ id: "j" })).rows;
     } while (!job || !isEnough(job));
     let isClosed = false;
     const closed = sessions.close().then(() => (isClosed = true));
     while (!isClosed) {
-      await sleep(1);
-      world.step();
+      await office.stepAfterDisk();
     }
     await closed;
     await store.close();
@@ -477,8 +490,7 @@ test("jobs of the local store outlive it, and every time is counted once", async
   assert.ok(job);
   const { ran, skipped, coalesced } = job.counts;
   assert.equal(ran + skipped + coalesced, ((job.nextAtMs ?? 0) - madeMs) / MINUTE_MS - 1);
-  // Simulated time flies beside a real disk: leases run out, and a turn may be given up. But its end is told.
-  assert.ok(job.runs.every(({ outcome }) => outcome !== null && outcome !== "lost"));
+  assert.ok(job.runs.every(({ outcome }) => outcome === "done" || outcome === "skipped"));
   const due = job.runs.map(({ dueAtMs }) => dueAtMs);
   assert.equal(new Set(due).size, due.length);
 });

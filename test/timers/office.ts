@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { setImmediate as settle } from "node:timers/promises";
+import { setImmediate as settle, setTimeout as sleep } from "node:timers/promises";
 import { openLog } from "../../src/base/log.ts";
 import { Sessions } from "../../src/calls/library.ts";
 import type { ConfigInput } from "../../src/config/schema.ts";
@@ -41,6 +41,7 @@ export class Office {
   /** What happens to a commit; by default that. */
   commit: (changes: readonly Change[]) => Promise<Receipt>;
   readonly #config: ConfigInput;
+  #asked = 0; // of the store, and not answered yet
 
   /** `on`: what there is already; without it, a store in memory. */
   constructor(
@@ -69,10 +70,9 @@ export class Office {
     };
     const store = new Proxy(this.store, {
       get: (of, name) => {
-        if (name === "commit") return commit;
         if (name === "close") return async () => {}; // It is there for the next gateway.
-        const value: unknown = Reflect.get(of, name);
-        return typeof value === "function" ? (value.bind(of) as unknown) : value;
+        const value: unknown = name === "commit" ? commit : Reflect.get(of, name);
+        return typeof value === "function" ? this.#watched(value.bind(of) as () => unknown) : value;
       },
     });
     const wired = wire({
@@ -101,6 +101,24 @@ export class Office {
       await closed;
     });
     return sessions;
+  }
+
+  #watched(ask: (...given: readonly unknown[]) => unknown): (...given: readonly unknown[]) => unknown {
+    return (...given) => {
+      const asked = ask(...given);
+      if (!(asked instanceof Promise)) return asked;
+      this.#asked += 1;
+      return asked.finally(() => (this.#asked -= 1));
+    };
+  }
+
+  /** On a real disk: whoever asked the store was answered, and has done what follows. Then one more step of time. */
+  async stepAfterDisk(): Promise<void> {
+    for (let calm = 0; calm < 3; calm += 1) {
+      await sleep(1);
+      if (this.#asked > 0) calm = -1;
+    }
+    this.world.step();
   }
 
   /** Commits, and tells all gateways. */

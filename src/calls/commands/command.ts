@@ -41,7 +41,11 @@ export interface Command {
   readonly name: string;
   readonly aliases?: readonly string[];
   readonly takes: string; // as help shows it; empty: nothing
+  /** Words that may follow it; with more it is no command but a message. Absent: any, or none if it takes nothing. */
+  readonly wordsMax?: number;
   readonly about: string;
+  /** True: with that behind it, it only looks; so it does no harm twice. Absent: it never only looks. */
+  readonly looks?: (rest: string) => boolean;
   readonly run: (at: At, rest: string) => Promise<Done<Said>>;
 }
 
@@ -88,6 +92,14 @@ export function told(lines: readonly string[]): Done<Said> {
 /** What a call that only looks has seen. */
 export async function seen<Out>(done: Done<Out>): Promise<Out> {
   return await done.output(null);
+}
+
+export const always = (): boolean => true;
+export const alone = (rest: string): boolean => rest === "";
+
+/** By its first word, which is the first of them if it is left out. */
+export function doing(...actions: readonly string[]): (rest: string) => boolean {
+  return (rest) => actions.includes(split(rest)[0] || (actions[0] ?? ""));
 }
 
 /** The first word, and the rest; both empty when there is none. */

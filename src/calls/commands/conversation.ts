@@ -3,7 +3,7 @@
 import { Fault } from "../../base/fault.ts";
 import { cut, oneLine } from "../../base/harmless.ts";
 import type { Done } from "../call.ts";
-import { said, seen, split, told, type At, type Command, type Output, type Said } from "./command.ts";
+import { alone, said, seen, split, told, type At, type Command, type Output, type Said } from "./command.ts";
 import { compactedWords, handedWords, resetWords, rewoundWords } from "./words.ts";
 
 const stop: Command = {
@@ -99,6 +99,7 @@ const rewind: Command = {
   name: "rewind",
   takes: "[entry]",
   about: "goes back: the conversation continues from that entry; without one, where to",
+  looks: alone,
   run: async ({ sessionKey, timeoutMs, call }, rest) => {
     if (rest === "")
       return told(placeLines(await seen(await call("history", { sessionKey, limit: PLACES }))));

@@ -5,8 +5,10 @@ import { Fault } from "../../base/fault.ts";
 import { shown } from "../../base/fits.ts";
 import { cut, oneLine } from "../../base/harmless.ts";
 import { agentOf, mainKey, parseKey } from "../../routing/key.ts";
+import { checkSchedule } from "../../timers/schedule.ts";
 import type { Done } from "../call.ts";
 import {
+  doing,
   missing,
   said,
   seen,
@@ -80,31 +82,71 @@ async function list(at: At): Promise<Done<Said>> {
 }
 
 const ADD_USAGE =
-  "/cron add every <15m> <message>, /cron add at <20m or a time> <message>, or /cron add cron <five fields> <message>";
+  "/cron add every <15m> <message>, /cron add at <20m or a time> <message>, or /cron add cron <five or six fields> <message>";
 
-/** When, and what: the fields of an expression are as many as it needs, and may stand in quotes. */
 async function add(at: At, rest: string): Promise<Done<Said>> {
-  const { when, message } = timeIn(rest);
+  const { when, message, note = [] } = timeIn(rest);
   if (when === null || message === "")
     throw missing(ADD_USAGE, "it is done in this session, and answered here");
   const done = await at.call("addJob", { ...when, message, target: at.sessionKey });
-  return said(done, (job) => [`job ${job.id}: ${job.when}${job.next === null ? "" : `, next ${job.next}`}`]);
+  return said(done, (job) => [
+    `job ${job.id}: ${job.when}${job.next === null ? "" : `, next ${job.next}`}`,
+    ...note,
+  ]);
 }
 
-function timeIn(text: string): {
+/** When, and what. */
+interface Planned {
   readonly when: { readonly every: string } | { readonly at: string } | { readonly cron: string } | null;
   readonly message: string;
-} {
+  readonly note?: readonly string[]; // what was not said, and is taken to be meant
+}
+
+function timeIn(text: string): Planned {
   const [kind, others] = split(text);
-  if (kind === "cron") {
-    const [, quoted, bare, message = ""] = /^(?:"([^"]+)"|((?:\S+\s+){4}\S+))\s+(.*)$/s.exec(others) ?? [];
-    const cron = quoted ?? bare;
-    return { when: cron === undefined ? null : { cron }, message };
-  }
+  if (kind === "cron") return fieldsIn(others);
   const [time, message] = split(others);
   if (time === "") return { when: null, message };
   if (kind === "every") return { when: { every: time }, message };
   return { when: kind === "at" ? { at: time } : null, message };
+}
+
+/** Phones write the second pair. */
+const QUOTED = /^(?:"([^"]+)"|[“„]([^“”„]+)[“”])\s+(.*)$/s;
+const FIVE = /^((?:\S+\s+){4}\S+)\s+((\S+)\s*(.*))$/s;
+
+/**
+ * In quotes the fields are those. Else they are five, and the sixth word begins the message; unless only six make an expression, or
+ * that word is one that people do not begin with (`*`, `1-5`, `1,3`): then they are six, and that is told. A number or the name of
+ * a day may be either.
+ */
+function fieldsIn(text: string): Planned {
+  const [, straight, curved, said = ""] = QUOTED.exec(text) ?? [];
+  const quoted = straight ?? curved;
+  if (quoted !== undefined) return { when: { cron: quoted }, message: said };
+  const [, five, message = "", sixth = "", others = ""] = FIVE.exec(text) ?? [];
+  if (five === undefined) return { when: null, message };
+  const six = `${five} ${sixth}`;
+  if (!isExpression(six)) return { when: { cron: five }, message };
+  if (isExpression(five) && /^\w+$/.test(sixth))
+    throw new Fault(
+      "bad_input",
+      `${shown(sixth)} may be the sixth field or the first word: write /cron add cron "${five}" ${sixth} …, ` +
+        `or /cron add cron "${six}" …`,
+    );
+  const note = [`the six fields ${six}, seconds first; five are meant with quotes around them`];
+  return { when: { cron: six }, message: others, note };
+}
+
+/** In whatever zone. */
+function isExpression(expression: string): boolean {
+  try {
+    checkSchedule({ kind: "cron", expression: expression.replaceAll(/\s+/g, " "), zone: "UTC" });
+    return true;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
 }
 
 async function show(at: At, rest: string): Promise<Done<Said>> {
@@ -166,6 +208,7 @@ export const cronCommands: readonly Command[] = [
     name: "cron",
     takes: `[${Object.keys(ACTIONS).join("|")}]`,
     about: "what is done here at times: which jobs, a new one, one of them now or never again",
+    looks: doing("list", "show", "runs"),
     run: async (at, rest) => {
       const [action, others] = split(rest);
       const act = ACTIONS[action === "" ? "list" : action];

@@ -6,6 +6,8 @@ import { cut, oneLine } from "../../base/harmless.ts";
 import { shown } from "../../base/fits.ts";
 import type { Done } from "../call.ts";
 import {
+  always,
+  doing,
   missing,
   said,
   seen,
@@ -20,8 +22,9 @@ import { statusLines } from "./words.ts";
 
 type Child = Output<"children">["children"][number];
 
-/** Children that are numbered: those of one page. */
-const CHILDREN_MAX = 200;
+/** Children on a page: so many are listed and numbered. And pages that are looked through for one, or for all. */
+const PAGE_CHILDREN = 200;
+const PAGES_MAX = 50;
 
 /** What was said last by a child, and of each the cells that fit a line or two. */
 const LOG_ENTRIES = 12;
@@ -32,25 +35,53 @@ const NAMED_MAX = 8;
 
 const LIST_HINT = "/subagents list says who there is";
 
-/** By their birth, so that a number means the same child when others change. */
-async function childrenOf({
-  sessionKey,
-  call,
-}: At): Promise<{ readonly children: readonly Child[]; readonly hasMore: boolean }> {
-  const { children, next } = await seen(await call("children", { sessionKey, limit: CHILDREN_MAX }));
-  const byBirth = children.toSorted(
+/** A session's children, by their birth, so that a number means the same child when others change. */
+interface Family {
+  readonly own: readonly Child[];
+  /** What others opened, and what works for this session now: it is shown, and is not this session's to rule over. */
+  readonly lent: readonly Child[];
+  /** False: there are more than a page, and a number may mean another child the next time. */
+  readonly isNumbered: boolean;
+}
+
+/** `pages`: that are looked at; null: all, or else it is refused. */
+async function familyOf({ sessionKey, call }: At, pages: number | null): Promise<Family> {
+  const found = new Map<string, Child>();
+  const look = async (from: string | null): Promise<string | null> => {
+    const cursor = from === null ? {} : { cursor: from };
+    const page = await seen(await call("children", { sessionKey, limit: PAGE_CHILDREN, ...cursor }));
+    for (const child of page.children) found.set(child.sessionKey, child);
+    return page.next;
+  };
+  let next = await look(null);
+  const isNumbered = next === null;
+  for (let page = 1; next !== null && page < (pages ?? PAGES_MAX); page += 1) next = await look(next);
+  if (next !== null && pages === null)
+    throw new Fault("overloaded", `${sessionKey} has more than ${PAGES_MAX * PAGE_CHILDREN} children`, {
+      todo: "`sessiond kill` and `sessiond steer` take a key",
+    });
+  // The last that changed are first: who changed while the others were looked at is there now.
+  if (!isNumbered && pages === null) await look(null);
+  const all = [...found.values()].toSorted(
     (a, b) => Date.parse(a.bornAt) - Date.parse(b.bornAt) || (a.sessionKey < b.sessionKey ? -1 : 1),
   );
-  return { children: byBirth, hasMore: next !== null };
+  const own = all.filter(({ parent }) => parent === sessionKey);
+  return { own, lent: all.filter(({ parent }) => parent !== sessionKey), isNumbered };
 }
 
 /** The child that is meant by a number of the list, its label, its key, or how that ends. */
 async function childOf(at: At, text: string): Promise<string> {
-  const { children } = await childrenOf(at);
-  const numbered = /^#?\d{1,3}$/.test(text) ? children[Number(text.replace("#", "")) - 1] : undefined;
+  const { own, isNumbered } = await familyOf(at, null);
+  const isNumber = /^#?\d{1,3}$/.test(text);
+  const numbered = isNumber && isNumbered ? own[Number(text.replace("#", "")) - 1] : undefined;
   if (numbered !== undefined) return numbered.sessionKey;
-  const exact = children.filter(({ sessionKey, title }) => sessionKey === text || title === text);
-  const found = exact.length > 0 ? exact : children.filter(({ sessionKey }) => endsIn(sessionKey, text));
+  const exact = own.filter(({ sessionKey, title }) => sessionKey === text || title === text);
+  if (isNumber && !isNumbered && exact.length === 0)
+    throw new Fault(
+      "bad_input",
+      `there are more than ${PAGE_CHILDREN} children, too many for numbers: name it by its key or its label`,
+    );
+  const found = exact.length > 0 ? exact : own.filter(({ sessionKey }) => endsIn(sessionKey, text));
   const [only, ...others] = found;
   if (only === undefined)
     throw new Fault("not_found", `no child of ${at.sessionKey} is meant by ${shown(text)}`, {
@@ -69,13 +100,17 @@ function endsIn(key: string, text: string): boolean {
 const ENDING_CHARS_MIN = 4;
 
 async function list(at: At): Promise<Done<Said>> {
-  const { children, hasMore } = await childrenOf(at);
-  if (children.length === 0) return told(["no children"]);
-  const lines = children.map(({ sessionKey, title, why, tokens }, index) => {
+  const { own, lent, isNumbered } = await familyOf(at, 1);
+  const words = ({ sessionKey, title, why, tokens }: Child): string => {
     const name = title === "" ? "" : `"${oneLine(title)}" `;
-    return `${index + 1}. ${sessionKey} ${name}· ${oneLine(why)} · ${count(tokens)} tokens`;
-  });
-  return told(hasMore ? [...lines, "… and more, which `sessiond ps --tree` shows"] : lines);
+    return `${sessionKey} ${name}· ${oneLine(why)} · ${count(tokens)} tokens`;
+  };
+  const lines = [
+    ...own.map((child, index) => `${isNumbered ? `${index + 1}.` : "–"} ${words(child)}`),
+    ...(isNumbered ? [] : ["… and more, which `sessiond ps --tree` shows; name one by its key or its label"]),
+    ...lent.map((each) => `– ${words(each)} · works for this session, and is no child of it`),
+  ];
+  return told(lines.length === 0 ? ["no children"] : lines);
 }
 
 async function info(at: At, rest: string): Promise<Done<Said>> {
@@ -115,8 +150,8 @@ async function kill(at: At, rest: string): Promise<Done<Said>> {
 
 /** In one commit: all of them, or none. */
 async function killAll(at: At): Promise<Done<Said>> {
-  const { children } = await childrenOf(at);
-  const living = children.filter(({ state }) => state !== "ended");
+  const { own } = await familyOf(at, null);
+  const living = own.filter(({ state }) => state !== "ended");
   if (living.length === 0) return told(["no child works"]);
   const each = await Promise.all(living.map(({ sessionKey }) => at.call("kill", { sessionKey })));
   const changes = each.flatMap((done) => done.changes);
@@ -134,6 +169,7 @@ const ACTIONS = { list, info, log, steer, kill, spawn } as const;
 const subagents: Command = {
   name: "subagents",
   takes: "[list|info|log|steer|kill|spawn]",
+  looks: doing("list", "info", "log"),
   about:
     "its children: which, one's status, its last words, tell it something, end it (or all), a new one for a task",
   run: async (at, rest) => {
@@ -147,7 +183,7 @@ const subagents: Command = {
 
 export const familyCommands: readonly Command[] = [
   subagents,
-  { name: "children", takes: "", about: "short for /subagents list", run: list },
+  { name: "children", takes: "", about: "short for /subagents list", looks: always, run: list },
   { name: "kill", takes: "<child|all>", about: "short for /subagents kill", run: kill },
   { name: "steer", takes: "<child> <text>", about: "short for /subagents steer", run: steer },
 ];

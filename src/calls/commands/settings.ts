@@ -5,7 +5,7 @@ import { oneLine } from "../../base/harmless.ts";
 import { Fault } from "../../base/fault.ts";
 import { THINKING } from "../../models/model.ts";
 import { MODES } from "../setting-shapes.ts";
-import { said, seen, split, told, type At, type Command, type Output } from "./command.ts";
+import { alone, always, said, seen, split, told, type At, type Command, type Output } from "./command.ts";
 import { entryIn } from "./conversation.ts";
 import { contextLines, statusLines } from "./words.ts";
 
@@ -13,6 +13,7 @@ const status: Command = {
   name: "status",
   takes: "",
   about: "what it does or waits for, model, context, usage",
+  looks: always,
   run: async ({ system, sessionKey, call }) =>
     said(await call("status", { sessionKey }), (out) => statusLines(out, system.world.nowMs())),
 };
@@ -21,6 +22,7 @@ const context: Command = {
   name: "context",
   takes: "",
   about: "what fills the context, and what has left it",
+  looks: always,
   run: async ({ sessionKey, call }) =>
     said(await call("context", { sessionKey }), (out) => contextLines(out)),
 };
@@ -32,6 +34,7 @@ const model: Command = {
   name: "model",
   takes: "[model]",
   about: `another model from now on; "${DEFAULT}" goes back; without one, which there are`,
+  looks: alone,
   run: async ({ sessionKey, call }, rest) => {
     if (rest === "") {
       const { model: now } = await seen(await call("status", { sessionKey }));
@@ -69,13 +72,14 @@ function choice(name: string, about: string, { setting, word, of }: Choice): Com
     const given = { [setting]: rest === DEFAULT ? null : rest } as { readonly verbose: null };
     return said(await call("set", { sessionKey, ...given }), ({ settings }) => [words(settings[setting])]);
   };
-  return { name, takes: `[${values.join("|")}]`, about, run };
+  return { name, takes: `[${values.join("|")}]`, about, looks: alone, run };
 }
 
 const label: Command = {
   name: "label",
   takes: "[text|clear]",
   about: "a name for people; without one, which it has",
+  looks: alone,
   run: async ({ sessionKey, call }, rest) => {
     if (rest === "") {
       const { settings } = await seen(await call("status", { sessionKey }));

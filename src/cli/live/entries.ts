@@ -95,6 +95,9 @@ const REASON_CELLS = 80;
 
 /** What it says is for the model; `result` shows all of it. */
 function compactionWords(entry: Extract<Entry, { type: "compaction" }>): string {
+  // It keeps nothing, and says nothing in its place: so begins a beat (turns/askers.ts).
+  if (entry.firstKeptEntryId === entry.id && entry.tokensBefore === 0 && entry.details === undefined)
+    return "a new beat; what came before is not shown to the model";
   const { tokensAfter, truncated } = recordOf(entry.details);
   const before = count(Number(entry.tokensBefore) || 0);
   const size =

@@ -1,7 +1,7 @@
 // Lines of a conversation in their colours, harmless and as wide as the terminal at most.
 
 import { bold, clean, cut, cyan, dim, green, red, yellow, type Screen } from "../output.ts";
-import { rowsOf } from "./cells.ts";
+import { rowsOf, wordRows } from "./cells.ts";
 import { plainRow, type Drawn } from "./area.ts";
 import type { Line, Tone } from "./talk.ts";
 
@@ -18,16 +18,17 @@ const PAINTERS: Readonly<Record<Tone, (screen: Colours, text: string) => string>
   dim,
 };
 
-/** What was said is shown whole, and the terminal breaks it; what is done is one line. */
+/** What was said is shown whole, and the terminal breaks it, so that it can be copied; what is done is one line. */
 const WHOLE: ReadonlySet<Tone> = new Set(["you", "other", "answer", "fault", "dim"]);
+
+/** What sessiond says, such as what came of a command, is broken between words. */
+const BROKEN: ReadonlySet<Tone> = new Set(["fault", "dim"]);
 
 export function painted(screen: Colours, { tone, text }: Line, width: number): string {
   const harmless = clean(text);
   const shown = WHOLE.has(tone) ? harmless : cut(inOne(harmless), width);
-  return shown
-    .split("\n")
-    .map((line) => PAINTERS[tone](screen, line))
-    .join("\r\n");
+  const rows = BROKEN.has(tone) ? wordRows(shown, width) : shown.split("\n");
+  return rows.map((line) => PAINTERS[tone](screen, line)).join("\r\n");
 }
 
 /** Rows of the changing end. Of a long one only the end is shown: the rest comes when it is written for good. */

@@ -294,6 +294,32 @@ describe("a transcript", () => {
     assert.match(line(111, note("pruned", { results: 61 })), /· {2}61 tool results left the prompt$/);
   });
 
+  test("a beat that begins anew says so, and is no summary", () => {
+    const transcript = new Transcript({ colour: false, width: 200, pins: NO_PINS });
+    const beat: Entry = {
+      type: "compaction",
+      summary: "(anew)",
+      firstKeptEntryId: "e-7",
+      tokensBefore: 0,
+      id: "e-7",
+      parentId: null,
+      seq: 7,
+      timestamp: AT,
+    };
+    assert.match(
+      transcript.lines(beat).at(-1) ?? "",
+      /· {2}a new beat; what came before is not shown to the model$/,
+    );
+  });
+
+  test("who has a long name does not push words away", () => {
+    const transcript = new Transcript({ colour: false, width: 80, pins: NO_PINS });
+    const source = "agent:main:cron:3f1c2b6a-5d5e-4c39-9a55-0d4f3f5c2e11:run:0199aa";
+    const provenance = { kind: "inter_session", source, tool: null };
+    const line = transcript.lines({ ...said(1, "hello"), provenance } as Entry).at(-1) ?? "";
+    assert.match(line, /#1 {6}agent:main:c…:run:0199aa {2}hello$/);
+  });
+
   test("what was said to nobody is one line, however many entries it has", () => {
     const transcript = new Transcript({ colour: false, width: 80, pins: NO_PINS });
     transcript.lines(said(1, "before"));

@@ -17,21 +17,23 @@ export function slashIn(text: string): { readonly name: string; readonly rest: s
   return name === undefined || text.startsWith("//") ? null : { name: name.toLowerCase(), rest: rest.trim() };
 }
 
-/** Lines to show. */
-export async function obey(spoken: Spoken, name: string, rest: string): Promise<readonly string[]> {
+/** Lines to show; null: with that behind it, it is a message. */
+export async function obey(spoken: Spoken, name: string, rest: string): Promise<readonly string[] | null> {
   const { client, sessionKey } = spoken;
   if (name === "help" && rest === "") return await helpLines(client);
   const text = `/${name}${rest === "" ? "" : ` ${rest}`}`;
   const done = await client.call("command", { sessionKey, text });
-  if (!done.isCommand) throw await unknown(client, name);
+  if (!done.isCommand) return await notObeyed(client, name);
   const next = done.sessionKey === null ? [] : [`sessiond chat ${done.sessionKey}`];
   return [...done.text.split("\n"), ...next];
 }
 
-async function unknown(client: Client, name: string): Promise<Fault> {
+/** Null: there is one of that name, which takes less. */
+async function notObeyed(client: Client, name: string): Promise<null> {
   const { commands } = await client.call("commands", {});
+  if (commands.some((each) => each.name === name || each.aliases.includes(name))) return null;
   const names = [...commands.map((command) => command.name), ...OWN.map(([own]) => own.slice(1))];
-  return new Fault(
+  throw new Fault(
     "bad_input",
     `there is no /${name}; ${instead(name, names)}; /help says what they do, // sends a slash`,
   );
@@ -55,7 +57,7 @@ async function helpLines(client: Client): Promise<readonly string[]> {
   ];
   const width = Math.max(...rows.map(([what]) => what.length));
   return [
-    ...rows.map(([what, about]) => `${what.padEnd(width)} ${about}`),
+    ...rows.map(([what, about]) => `${what.padEnd(width)}  ${about}`),
     "What you write while it works is read before its next step.",
   ];
 }

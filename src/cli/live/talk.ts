@@ -15,7 +15,7 @@
 
 import type { Event } from "../../events/bus.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
-import { duration, many, oneLine } from "../output.ts";
+import { cutMiddle, duration, many, oneLine } from "../output.ts";
 import { beginsAnew, itemOf, type Item, type ToolCalled } from "./entries.ts";
 import { Family, type ChildRow } from "./family.ts";
 
@@ -156,7 +156,7 @@ export class Talk {
     if (this.#mine.delete(own)) return [];
     return isPerson
       ? [{ tone: "you", text: yourWords(text) }]
-      : [{ tone: "other", text: `${from} > ${text}` }];
+      : [{ tone: "other", text: `${cutMiddle(oneLine(from), WHO_CELLS)} > ${text}` }];
   }
 
   #answer({ text, trouble, calls, atMs }: Extract<Item, { what: "answer" }>): readonly Line[] {
@@ -249,6 +249,9 @@ export class Talk {
     return lines;
   }
 }
+
+/** Of who wrote: the key of a run of a job would take the whole line. */
+const WHO_CELLS = 32;
 
 function damage(what: string): Line {
   return { tone: "bad", text: `  (damage: ${what} cannot be read; see \`sessiond fsck\`)` };

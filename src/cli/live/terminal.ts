@@ -165,9 +165,7 @@ export class ChatTerminal {
     }
     this.#show([{ tone: "you", text: yourWords(text) }]);
     const work =
-      slash === null
-        ? () => this.#send(text.replace(/^\/\//, "/"))
-        : () => this.#obey(slash.name, slash.rest);
+      slash === null ? () => this.#send(text.replace(/^\/\//, "/")) : () => this.#obey(slash, text);
     const said = { text };
     this.#unsent.add(said);
     this.#sending = this.#sending.then(async () => {
@@ -202,8 +200,9 @@ export class ChatTerminal {
     }
   }
 
-  async #obey(name: string, rest: string): Promise<void> {
+  async #obey({ name, rest }: { readonly name: string; readonly rest: string }, text: string): Promise<void> {
     const lines = await obey(this.#chatting, name, rest);
+    if (lines === null) return await this.#send(text);
     this.#show(lines.map((text) => ({ tone: "dim", text: `  ${text}` })));
   }
 

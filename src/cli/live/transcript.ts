@@ -7,6 +7,7 @@ import {
   clean,
   column,
   cut,
+  cutMiddle,
   cyan,
   dim,
   duration,
@@ -16,6 +17,7 @@ import {
   red,
   bold,
   count,
+  widthOf,
   type Screen,
 } from "../output.ts";
 
@@ -28,6 +30,8 @@ export interface Paper {
 }
 
 const WHO_CELLS = 9;
+/** Of a sender with a long name, such as the key of a run: it stands beside its words all the same. */
+const LONG_WHO_CELLS = 24;
 /** `#` and the number by which rewind, fork, pin and result take an entry. Longer ones are not cut. */
 const NUMBER_CELLS = 6;
 const INDENT = " ".repeat("00:00:00".length + NUMBER_CELLS + WHO_CELLS + 6);
@@ -131,11 +135,12 @@ export class Transcript {
   }
 
   #said(stamp: Stamp, who: string, text: string, painter: Painter): readonly string[] {
-    const name = clean(who);
-    const isLong = name.length > WHO_CELLS;
+    const name = oneLine(who);
+    const isLong = widthOf(name) > WHO_CELLS;
+    const shown = isLong ? cutMiddle(name, LONG_WHO_CELLS) : column(name, WHO_CELLS);
     const [first = "", ...rest] = clean(text).trimEnd().split("\n");
     const pinned = stamp.isPinned ? dim(this.#paper, PINNED) : "";
-    const start = `${this.#stamped(stamp)}  ${painter(this.#paper, isLong ? name : column(name, WHO_CELLS))}  ${pinned}`;
+    const start = `${this.#stamped(stamp)}  ${painter(this.#paper, shown)}  ${pinned}`;
     return [start + first, ...rest.map((line) => (line === "" ? "" : INDENT + line))];
   }
 

@@ -124,7 +124,15 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reroute" as const), who, fenceOff: off }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), who }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("archive" as const), who, off }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("restore" as const), which: few }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("restore" as const),
+      which: few,
+      off,
+      blind: rarely(fc.constant(true)),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("purge" as const), which: few }) },
 );
 export type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;

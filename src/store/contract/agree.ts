@@ -83,6 +83,7 @@ class Pair {
     for (const change of changes) {
       if (change.do === "delete" || change.do === "purge") this.#deletions += 1;
       if (change.do === "delete" || change.do === "archive") this.#fences.delete(change.key);
+      if (change.do === "restore" && change.over !== null) this.#fences.delete(change.over.key);
     }
   }
 
@@ -122,6 +123,18 @@ class Pair {
     const tail = (await this.#left.store.session(key))?.transcript;
     const lastSeq = Math.max(0, (tail?.lastSeq ?? 0) + off);
     return { do: "archive", key, expect: { transcript: tail?.id ?? "none", lastSeq }, why: "asked" };
+  }
+
+  /** Over whoever has its key, as a rule. */
+  async #restoring({ which, off, blind }: Extract<Action, { do: "restore" }>): Promise<Change> {
+    const archives = await this.#left.archives();
+    const found = archives[which % Math.max(1, archives.length)];
+    if (found === undefined) return await this.#archiving(which, 0);
+    const { id: archive, key } = found;
+    const tail = (await this.#left.store.session(key))?.transcript;
+    if (tail === undefined || blind) return { do: "restore", archive, over: null };
+    const lastSeq = Math.max(0, tail.lastSeq + off);
+    return { do: "restore", archive, over: { key, transcript: tail.id, lastSeq } };
   }
 
   async #archive(which: number): Promise<string> {
@@ -236,9 +249,10 @@ class Pair {
       case "archive":
         return await this.#archiving(action.who, action.off);
       case "restore":
+        return await this.#restoring(action);
       case "purge": {
         const archive = await this.#archive(action.which);
-        return archive === "none" ? await this.#archiving(action.which, 0) : { do: action.do, archive };
+        return archive === "none" ? await this.#archiving(action.which, 0) : { do: "purge", archive };
       }
     }
   }

@@ -100,7 +100,7 @@ function outOfTheWay(corner: () => Corner): void {
     assert.deepEqual(await at.post([key, other], "x", { id }), repeat);
     await at.open("a"); // another under the same key
     assert.deepEqual(await at.post([key, other], "x", { id }), repeat);
-    await at.store.commit([await at.archiving(key), { do: "restore", archive }]);
+    await at.store.commit([await at.archiving(key), { do: "restore", archive, over: null }]);
     await at.reopen();
     assert.deepEqual(await at.post([key, other], "x", { id }), repeat);
   });
@@ -221,7 +221,7 @@ function back(corner: () => Corner): void {
     }
     // Out and in again at once is nothing but a later time.
     const row = await at.row(key);
-    const again = { do: "restore", archive: row.transcript.id } as const;
+    const again = { do: "restore", archive: row.transcript.id, over: null } as const;
     await at.store.commit([await at.archiving(key), again]);
     assert.deepEqual(await at.row(key), { ...row, updatedAtMs: at.world.nowMs() });
   });
@@ -255,8 +255,8 @@ function back(corner: () => Corner): void {
     await at.append(key, [said("new")]);
     const { id } = (await at.archives())[0] ?? { id: "" };
     assert.equal(id, old.transcript.id);
-    await withoutTrace(at, "exists", [{ do: "restore", archive: id }]);
-    await at.store.commit([await at.archiving(key), { do: "restore", archive: id }]);
+    await withoutTrace(at, "exists", [{ do: "restore", archive: id, over: null }]);
+    await at.store.commit([await at.archiving(key), { do: "restore", archive: id, over: null }]);
     assert.deepEqual(await at.row(key), { ...old, updatedAtMs: at.world.nowMs() });
     assert.equal((await find(at, { text: "old", key })).hits.length, 1);
     assert.deepEqual(
@@ -273,16 +273,16 @@ function refusals(corner: () => Corner): void {
   test("what is not there, is packed, or has a successor is not restored", async () => {
     const at = corner();
     const key = await at.talk("a", ["1"]);
-    await withoutTrace(at, "not_found", [{ do: "restore", archive: "nothing" }]);
-    await withoutTrace(at, "not_found", [{ do: "restore", archive: await at.transcript(key) }]);
+    await withoutTrace(at, "not_found", [{ do: "restore", archive: "nothing", over: null }]);
+    await withoutTrace(at, "not_found", [{ do: "restore", archive: await at.transcript(key), over: null }]);
     const id = await at.archive(key);
     await at.store.pack(id);
-    await withoutTrace(at, "busy", [{ do: "restore", archive: id }]);
+    await withoutTrace(at, "busy", [{ do: "restore", archive: id, over: null }]);
     await at.store.unpack(id);
     await at.open("a");
-    await withoutTrace(at, "exists", [{ do: "restore", archive: id }]);
-    await at.store.commit([await at.archiving(key), { do: "restore", archive: id }]);
-    await withoutTrace(at, "not_found", [{ do: "restore", archive: id }]);
+    await withoutTrace(at, "exists", [{ do: "restore", archive: id, over: null }]);
+    await at.store.commit([await at.archiving(key), { do: "restore", archive: id, over: null }]);
+    await withoutTrace(at, "not_found", [{ do: "restore", archive: id, over: null }]);
   });
 
   test("an archive is packed and unpacked as often as anybody likes, and only if it is there", async () => {
@@ -325,7 +325,7 @@ function forGood(corner: () => Corner): void {
       assert.deepEqual([await at.archives(), await at.outbox(true)], [[], []]);
       assert.deepEqual([await text(at, own), await text(at, shared)], [null, at.id("shared")]);
       await withoutTrace(at, "not_found", [{ do: "purge", archive: id }]);
-      await withoutTrace(at, "not_found", [{ do: "restore", archive: id }]);
+      await withoutTrace(at, "not_found", [{ do: "restore", archive: id, over: null }]);
       await withoutTrace(at, "exists", [at.opening(key, { transcript: id })]);
       await refused("not_found", at.store.pack(id));
     }

@@ -215,7 +215,7 @@ export class Corner {
   }
 
   async restore(archive: string): Promise<void> {
-    await this.store.commit([{ do: "restore", archive }]);
+    await this.store.commit([{ do: "restore", archive, over: null }]);
   }
 
   sending(name: string, key: SessionKey): Of<"send"> {

@@ -89,7 +89,7 @@ async function listed(at: Corner): Promise<Job[]> {
   return await pages((page) => at.store.jobs({ ...page, agent: at.agent }));
 }
 
-function jobOf(at: Corner, name: string): Job {
+export function jobOf(at: { readonly agent: string; id(name: string): string }, name: string): Job {
   return {
     id: at.id(name),
     agent: at.agent,
@@ -109,6 +109,8 @@ function jobOf(at: Corner, name: string): Job {
     keepMs: 0,
     failuresMax: 5,
     madeAtMs: 0,
+    madeBy: null,
+    asked: null,
     isEnabled: true,
     why: null,
     nextAtMs: 60_000,

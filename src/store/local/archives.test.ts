@@ -54,7 +54,7 @@ async function archive(home: Home, key: SessionKey): Promise<string> {
 
 async function restore({ home, id }: Shelf): Promise<void> {
   await home.store.unpack(id);
-  await home.store.commit([{ do: "restore", archive: id }]);
+  await home.store.commit([{ do: "restore", archive: id, over: null }]);
 }
 
 async function isSound({ home }: Shelf, findings = 0): Promise<void> {
@@ -118,7 +118,7 @@ describe("the files of an archive", () => {
     await home.reopen();
     assert.deepEqual(home.heardOf("recovered"), []);
     await home.store.unpack(id);
-    await home.store.commit([{ do: "restore", archive: id }]);
+    await home.store.commit([{ do: "restore", archive: id, over: null }]);
     assert.deepEqual(await home.read(key), ["one", "two"]);
     assert.equal((await home.read(other)).length, 51);
   });
@@ -132,7 +132,9 @@ describe("the files of an archive", () => {
         (error: unknown) => (error instanceof Fault ? error.code : String(error)),
       );
       for (let tries = 0; !existsSync(unfinished(packed)) && tries < 1_000; tries += 1) await sleep(1);
-      await home.store.commit([{ do: change, archive: id }]);
+      await home.store.commit([
+        change === "restore" ? { do: change, archive: id, over: null } : { do: change, archive: id },
+      ]);
       assert.equal(await packing, "not_found");
       assert.equal(existsSync(packed), false);
       assert.equal(existsSync(plain), change === "restore");
@@ -148,7 +150,7 @@ describe("the files of an archive", () => {
     const { home, key, id, packed, plain } = shelf;
     const packing = home.store.pack(id).catch((error: unknown) => error);
     for (let tries = 0; !existsSync(unfinished(packed)) && tries < 1_000; tries += 1) await sleep(1);
-    await home.store.commit([{ do: "restore", archive: id }]);
+    await home.store.commit([{ do: "restore", archive: id, over: null }]);
     await home.say(key, "last words");
     assert.equal(await archive(home, key), id);
     assert.equal(((await packing) as Fault).code, "not_found");

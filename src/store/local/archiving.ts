@@ -5,7 +5,15 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Leases } from "../leases.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import { checkAtRest, checkRestore, noSuchArchive, restoredRow } from "../archived.ts";
+import {
+  checkAtRest,
+  checkGivesWay,
+  checkMayGo,
+  checkRestore,
+  noSuchArchive,
+  restoredRow,
+  swappedRow,
+} from "../archived.ts";
 import { checkUntouched, type Of } from "../rules.ts";
 import type { Archive, ArchiveWhy } from "../store.ts";
 import { Generations } from "./generations.ts";
@@ -41,21 +49,40 @@ export class Archiving {
       timer: this.#has("SELECT 1 FROM timers WHERE key = ? LIMIT 1", key),
       answer: this.#has("SELECT 1 FROM outbox WHERE key = ? AND refused IS NULL LIMIT 1", key),
     });
+    checkMayGo(numbered.row, why, this.#has("SELECT 1 FROM jobs WHERE target = ? LIMIT 1", key));
+    return this.#putAway(numbered, why, atMs);
+  }
+
+  #putAway(numbered: Numbered, why: ArchiveWhy, atMs: number): () => void {
+    const { key } = numbered.row;
     putAway(this.#database, numbered, why, atMs);
     this.#rows.drop(key);
     return this.#leases.forget(key);
   }
 
-  /** The session is what it was, under the number that it had: its letters are known by that. */
-  restore({ archive: id }: Of<"restore">, atMs: number): Session {
+  /**
+   * The session is what it was, under the number that it had: its letters are known by that. What a session was before it began
+   * anew has the number of that one, if it lives: it lives on. Returns how to undo what is not in the database, too.
+   */
+  restore(change: Of<"restore">, atMs: number): { readonly row: Session; readonly undo: () => void } {
+    const { archive: id, over } = change;
     const found = this.#find(id);
     const archive = found?.archive ?? null;
-    checkRestore(id, archive, archive !== null && this.#rows.find(archive.key) !== null);
-    const row = restoredRow(archive, atMs);
-    const n = this.#rows.insert(row, found?.n ?? null);
+    const present = archive === null ? null : this.#rows.find(archive.key);
+    checkRestore(change, archive, present?.row ?? null);
+    let undo = (): void => {};
+    if (present !== null) {
+      checkGivesWay(present.row, over, this.#tables.waiting(archive.key).length > 0);
+      undo = this.#putAway(present, "asked", atMs);
+    }
+    const row = present === null ? restoredRow(archive, atMs) : swappedRow(archive, present.row, atMs);
+    const had = found?.n ?? null;
+    if (present !== null && had === null)
+      this.#database.prepare("UPDATE archives SET n = NULL WHERE id = ?").run(present.row.transcript.id);
+    const n = this.#rows.insert(row, had ?? present?.n ?? null);
     this.#generations.toSession(id, n);
     this.#database.prepare("DELETE FROM archives WHERE id = ?").run(id);
-    return row;
+    return { row, undo };
   }
 
   /** Returns the transcripts that are to be erased. Fault not_found. */

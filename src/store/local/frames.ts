@@ -35,6 +35,13 @@ const PARAMS = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_c
 
 /** Durable when it returns: how long the packed file is. `bytes` of the transcript are packed, and it must have them. */
 export function packFile(from: string, to: string, bytes: number): number {
+  const length = writePacked(from, to, bytes);
+  syncNames([to]);
+  return length;
+}
+
+/** The same, but its name is not durable yet: for who makes many of them. */
+export function writePacked(from: string, to: string, bytes: number): number {
   const source = openSource(from);
   try {
     if (source.size < bytes)
@@ -62,15 +69,15 @@ export function packFile(from: string, to: string, bytes: number): number {
   }
 }
 
-/** Durable when it returns (Z2). Fault damaged; the packed file stays as it is. */
-export function unpackFile(from: string, to: string, bytes: number): void {
+/** Its name is not durable yet (Z2). Fault damaged; the packed file stays as it is. */
+export function writeUnpacked(from: string, to: string, bytes: number): void {
   makeFile(to, (write) => {
     for (const some of unpacked(from, bytes)) write(some);
     return null;
   });
 }
 
-/** The same of its first bytes: for whoever knows it from a time when it was no longer than that. */
+/** Its first bytes: for whoever knows it from a time when it was no longer than that. Durable when it returns. */
 export function unpackBeginning(from: string, to: string, bytes: number): void {
   makeFile(to, (write) => {
     let left = bytes;
@@ -82,6 +89,7 @@ export function unpackBeginning(from: string, to: string, bytes: number): void {
     if (left > 0) throw damaged(from, `it lacks ${left} bytes of ${bytes}`);
     return null;
   });
+  syncNames([to]);
 }
 
 /** Throws a Fault `damaged` where it cannot go on, and at the end if that is not after so many bytes. */
@@ -104,9 +112,24 @@ function* unpackedFrames(path: string, most: () => number): Generator<Buffer> {
   }
 }
 
-/** All of it in memory, whatever it holds: for commands that do not know how much that should be. */
-export function unpackedWhole(path: string): Buffer {
-  return Buffer.concat([...unpackedFrames(path, () => FRAME_BYTES_MAX)]);
+/**
+ * All of it, into a file that nobody else knows and that is not synced: for commands that do not know how much it should hold. Fault
+ * damaged, also when that is more than `most` bytes; then there is no file.
+ */
+export function unpackUpTo(from: string, to: string, most: number): void {
+  let left = most;
+  const file = openSync(to, "w", 0o600);
+  try {
+    for (const some of unpackedFrames(from, () => Math.min(left, FRAME_BYTES_MAX))) {
+      for (let done = 0; done < some.length;) done += writeSync(file, some, done);
+      left -= some.length;
+    }
+  } catch (error) {
+    rmSync(to, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
 }
 
 function decompressed(frame: Buffer, most: number, path: string): Buffer {
@@ -162,7 +185,7 @@ function frameBytes(source: Source, start: number, descriptor: number): number {
   return at + ((descriptor >> 2) & 1) * 4 - start;
 }
 
-/** Written under another name, synced, checked, and then named; and the directories that have the name are synced. Returns its length. */
+/** Written under another name, synced, checked, and then named. Returns its length. */
 function makeFile(path: string, fill: (write: (bytes: Buffer) => void) => (() => void) | null): number {
   const folder = dirname(path);
   makeDirectory(folder);
@@ -186,9 +209,14 @@ function makeFile(path: string, fill: (write: (bytes: Buffer) => void) => (() =>
     rmSync(making, { force: true });
     throw error;
   }
-  // Up to the folder of all agents: whoever made them may have crashed before they were synced.
-  for (const each of [folder, dirname(folder), dirname(dirname(folder))]) syncDirectory(each);
   return length;
+}
+
+/** The names of new transcripts are durable when it returns. */
+export function syncNames(paths: readonly string[]): void {
+  // Up to the folder of all agents: whoever made them may have crashed before they were synced.
+  const folders = paths.flatMap((path) => [dirname(path), dirname(dirname(path)), dirname(dirname(dirname(path)))]);
+  for (const each of new Set(folders)) syncDirectory(each);
 }
 
 function openSource(path: string): FileSource {

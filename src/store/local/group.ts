@@ -214,7 +214,7 @@ export class Group {
         this.#touched.push({ key: change.key, lastSeq: 0, deleted: true });
         return;
       case "restore":
-        return this.#touch(this.#archives.restore(change, atMs));
+        return this.#restore(change, atMs);
       case "purge":
         this.#erased.push(...this.#archives.purge(change, atMs));
         return;
@@ -280,6 +280,13 @@ export class Group {
       rewindTo: change.rewindTo?.id ?? null,
       contextSeq: change.contextSeq,
     });
+  }
+
+  #restore(change: Wire<"restore">, atMs: number): void {
+    const { row, undo } = this.#archives.restore(change, atMs);
+    this.#undo.push(undo);
+    if (change.over !== null) this.#touched.push({ key: row.key, lastSeq: 0, deleted: true });
+    this.#touch(row);
   }
 
   #rotate(change: Wire<"rotate">, atMs: number): void {

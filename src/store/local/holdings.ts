@@ -2,14 +2,16 @@
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
+import type { SessionKey } from "../../routing/key.ts";
 import { cursorTo, limitOf, placeFrom } from "../cursor.ts";
 import { CHILDREN_COUNTED_MAX, isWanted } from "../archived.ts";
 import type { Archive, ArchiveQuery, Holding, Page, PageOf } from "../store.ts";
 import { ARCHIVE, archiveFrom } from "./archiving.ts";
 import { ROW, unpackRow } from "./row.ts";
 
-/** Sessions added up in one answer: some thousandths of a second, and others are answered in between. */
+/** Sessions, or files, added up in one answer: some thousandths of a second, and others are answered in between. */
 const SESSIONS_AT_ONCE = 2_000;
+const FILES_AT_ONCE = 10_000;
 
 /** In the order of how few archives they leave, as a rule. */
 const EXACT = ["id", "key", "agent"] as const;
@@ -28,24 +30,44 @@ export function listArchives(database: DatabaseSync, query: ArchiveQuery): Page<
   if (first === undefined && query.packed !== undefined)
     sure.push(`packed_bytes IS ${query.packed ? "NOT NULL" : "NULL"}`);
   if (place !== null) {
-    sure.push("(archived_ms, id) > (?, ?)");
+    sure.push(`(archived_ms, id) ${query.newest ? "<" : ">"} (?, ?)`);
     values.push(...place);
   }
   const where = sure.length > 0 ? `WHERE ${sure.join(" AND ")}` : "";
-  const sql = `SELECT ${ARCHIVE} FROM archives ${where} ORDER BY archived_ms, id LIMIT ${PAGE_SCAN_ROWS_MAX}`;
+  const way = query.newest ? "DESC" : "ASC";
+  const sql = `SELECT ${FILTERED} FROM archives ${where} ORDER BY archived_ms ${way}, id ${way} LIMIT ${PAGE_SCAN_ROWS_MAX}`;
+  // The record is read of those that are wanted alone: it is most of a row, and has to be parsed.
+  const whole = database.prepare(`SELECT ${ARCHIVE} FROM archives WHERE id = ?`);
   const rows: Archive[] = [];
   let looked = 0;
-  let last: Archive | null = null;
+  let last: Filtered | null = null;
   for (const found of database.prepare(sql).iterate(...values)) {
     if (rows.length === limit) return { rows, next: placeAfter(last) };
     looked += 1;
-    last = archiveFrom(found);
-    if (isWanted(last, query)) rows.push(last);
+    last = filteredFrom(found);
+    const row = isWanted(last, query) ? whole.get(last.id) : undefined;
+    if (row !== undefined) rows.push(archiveFrom(row));
   }
   return { rows, next: looked === PAGE_SCAN_ROWS_MAX ? placeAfter(last) : null };
 }
 
-function placeAfter(last: Archive | null): string | null {
+/** What a list goes by. */
+type Filtered = Pick<Archive, "id" | "key" | "agent" | "archivedAtMs" | "packedBytes">;
+
+const FILTERED = "id, key, agent, archived_ms, packed_bytes";
+
+function filteredFrom(found: Record<string, unknown>): Filtered {
+  const packed = found["packed_bytes"];
+  return {
+    id: String(found["id"]),
+    key: String(found["key"]) as SessionKey,
+    agent: String(found["agent"]),
+    archivedAtMs: Number(found["archived_ms"]),
+    packedBytes: packed === null ? null : Number(packed),
+  };
+}
+
+function placeAfter(last: Filtered | null): string | null {
   return last === null ? null : cursorTo([last.archivedAtMs, last.id]);
 }
 
@@ -107,10 +129,39 @@ export function addSessions(database: DatabaseSync, after: number): Added {
   return { sessions, bytes: Number(sum?.["bytes"]), last };
 }
 
-/** Of older files of sessions, and of archives as they stand on the disk. */
-export function addFiles(database: DatabaseSync): { readonly older: number; readonly archives: number } {
-  const older = "SELECT coalesce(sum(bytes), 0) AS n FROM generations WHERE session IS NOT NULL";
-  const archives = "SELECT coalesce(sum(coalesce(packed_bytes, bytes)), 0) AS n FROM archives";
-  const [one, two] = [older, archives].map((sql) => Number(database.prepare(sql).get()?.["n"]));
-  return { older: one ?? 0, archives: two ?? 0 };
+/** A part of the sum over all files of a kind. */
+export interface AddedFiles<Place> {
+  readonly bytes: number;
+  /** To go on after; null: those were the last. */
+  readonly last: Place | null;
+}
+
+/** Older files of sessions. Those of archives are looked at too, and not counted. */
+export function addOlder(database: DatabaseSync, after: number): AddedFiles<number> {
+  const sum = database
+    .prepare(
+      `SELECT count(*) AS files, coalesce(sum(CASE WHEN session IS NULL THEN 0 ELSE bytes END), 0) AS bytes, max(n) AS last
+       FROM (SELECT n, session, bytes FROM generations WHERE n > ? ORDER BY n LIMIT ${FILES_AT_ONCE})`,
+    )
+    .get(after);
+  const last = Number(sum?.["files"]) === FILES_AT_ONCE ? Number(sum?.["last"]) : null;
+  return { bytes: Number(sum?.["bytes"]), last };
+}
+
+/** Archives as they stand on the disk. */
+export function addArchives(
+  database: DatabaseSync,
+  [ms, id]: readonly [number, string],
+): AddedFiles<readonly [number, string]> {
+  const some = database
+    .prepare(
+      `SELECT archived_ms, id, coalesce(packed_bytes, bytes) AS bytes FROM archives
+       WHERE (archived_ms, id) > (?, ?) ORDER BY archived_ms, id LIMIT ${FILES_AT_ONCE}`,
+    )
+    .all(ms, id);
+  const end = some.length === FILES_AT_ONCE ? some.at(-1) : undefined;
+  return {
+    bytes: some.reduce((sum, { bytes }) => sum + Number(bytes), 0),
+    last: end === undefined ? null : [Number(end["archived_ms"]), String(end["id"])],
+  };
 }

@@ -23,6 +23,7 @@ import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
 import { checkChanges } from "../check.ts";
 import { checkQuestion } from "../shape.ts";
 import type * as S from "../store.ts";
+import { addedUp } from "./addedup.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
 import type { Stop } from "./history.ts";
 import { decoded, lookBack, needsReading, type Reading } from "./lookback.ts";
@@ -73,6 +74,7 @@ export class LocalStore implements S.Store {
   readonly #packing = new Packing({
     start: () => this.#startPacker(),
     ask: (ask) => this.#ask(ask),
+    unnamed: (names) => this.#question("unnamed", { names }),
     tell: (notice) => this.#tell(notice),
     nowMs: () => this.#parts.world.nowMs(),
   });
@@ -265,18 +267,9 @@ export class LocalStore implements S.Store {
     return await this.#question("holdings", page);
   }
 
-  /** In parts, as everybody waits for the reader: what changes meanwhile may be counted or not. */
   async use(): Promise<S.Use> {
-    let [sessions, transcripts] = [0, 0];
-    for (let after: number | null = 0; after !== null;) {
-      const some: Questions["added"]["answer"] = await this.#question("added", { after });
-      sessions += some.sessions;
-      transcripts += some.bytes;
-      after = some.last;
-    }
-    const { older, archives } = await this.#question("files", null);
-    const blobs = await this.#packing.blobBytes();
-    return { sessions, transcripts: transcripts + older, archives, blobs };
+    const sums = await addedUp((what, ask) => this.#question(what, ask));
+    return { ...sums, blobs: await this.#packing.blobBytes() };
   }
 
   async pack(archive: string): Promise<void> {

@@ -8,10 +8,10 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultWords } from "../../base/fault.ts";
-import { FOLDERS } from "./folders.ts";
-import { packFile, unpackFile } from "./frames.ts";
+import { syncNames, writePacked, writeUnpacked } from "./frames.ts";
+import { goneOf } from "./intents.ts";
 import { packedPath, pathsIn, transcriptPath } from "./paths.ts";
-import { keepForm } from "./recover.ts";
+import { removeDurably } from "./removal.ts";
 import type { Form, PackedFile } from "./tables.ts";
 import { isMissing, isOfDisk, wordsOf } from "./trouble.ts";
 import type { Notice } from "./wire.ts";
@@ -22,16 +22,23 @@ interface Files {
   readonly files: readonly PackedFile[];
 }
 
+interface Many {
+  readonly moves: readonly Files[];
+}
+
 export interface Jobs {
-  /** Answers how many bytes they have packed. */
-  pack: { readonly ask: Files; readonly answer: number };
-  unpack: { readonly ask: Files; readonly answer: null };
-  /** Removes all but one form of them. */
-  keep: { readonly ask: Files & { readonly form: Form }; readonly answer: readonly Notice[] };
+  /** Answers of each how many bytes its files have packed, or why they are not. */
+  pack: { readonly ask: Many; readonly answer: readonly (number | FaultWords)[] };
+  unpack: { readonly ask: Many; readonly answer: readonly (FaultWords | null)[] };
+  /** Removes all but one form of each. */
+  keep: {
+    readonly ask: { readonly moves: readonly (Files & { readonly form: Form })[] };
+    readonly answer: { readonly notices: readonly Notice[]; readonly left: readonly (FaultWords | null)[] };
+  };
   /** The files of one folder of blobs. */
   list: { readonly ask: { readonly folder: string }; readonly answer: readonly BlobFile[] };
-  /** Bytes of all blobs. */
-  weigh: { readonly ask: null; readonly answer: number };
+  /** Bytes of the blobs of one folder. */
+  weigh: { readonly ask: { readonly folder: string }; readonly answer: number };
 }
 
 /** A file below blobs/: a blob, or one that was never finished. */
@@ -60,33 +67,57 @@ const paths = pathsIn(home);
 function answer(message: ToPacker): FromPacker["answer"] {
   switch (message.what) {
     case "pack":
-      return message.ask.files
-        .map(({ transcript, bytes }) => {
-          const { agent } = message.ask;
-          return packFile(
-            transcriptPath(paths, agent, transcript),
-            packedPath(paths, agent, transcript),
-            bytes,
-          );
-        })
-        .reduce((sum, bytes) => sum + bytes, 0);
+      return made(message.ask, (agent, { transcript, bytes }) => {
+        const path = packedPath(paths, agent, transcript);
+        return { path, length: writePacked(transcriptPath(paths, agent, transcript), path, bytes) };
+      });
     case "unpack":
-      for (const { transcript, bytes } of message.ask.files) {
-        const { agent } = message.ask;
-        unpackFile(packedPath(paths, agent, transcript), transcriptPath(paths, agent, transcript), bytes);
-      }
-      return null;
-    case "keep": {
-      const { agent, files, form } = message.ask;
-      const notices: Notice[] = [];
-      for (const file of files) keepForm(paths, { ...file, agent }, form, (notice) => notices.push(notice));
-      return notices;
-    }
+      return made(message.ask, (agent, { transcript, bytes }) => {
+        const path = transcriptPath(paths, agent, transcript);
+        writeUnpacked(packedPath(paths, agent, transcript), path, bytes);
+        return { path, length: 0 };
+      }).map((each) => (typeof each === "number" ? null : each));
+    case "keep":
+      return keep(message.ask.moves);
     case "list":
       return filesIn(message.ask.folder);
     case "weigh":
-      return FOLDERS.flatMap(filesIn).reduce((sum, { bytes }) => sum + bytes, 0);
+      return filesIn(message.ask.folder).reduce((sum, { bytes }) => sum + bytes, 0);
   }
+}
+
+/** Of each how long its new files are together, or why it has none. What was made is durable when this returns. */
+function made(
+  { moves }: Many,
+  make: (agent: string, file: PackedFile) => { readonly path: string; readonly length: number },
+): (number | FaultWords)[] {
+  const names: string[] = [];
+  const lengths = moves.map(({ agent, files }) => {
+    try {
+      const all = files.map((file) => make(agent, file));
+      names.push(...all.map(({ path }) => path));
+      return all.reduce((sum, { length }) => sum + length, 0);
+    } catch (error) {
+      return refusal(error);
+    }
+  });
+  syncNames(names);
+  return lengths;
+}
+
+function keep(moves: Jobs["keep"]["ask"]["moves"]): Jobs["keep"]["answer"] {
+  const notices: Notice[] = [];
+  const gone = moves.map(({ agent, files, form }) =>
+    files.flatMap((file) => goneOf(paths, { ...file, agent }, form, (notice) => notices.push(notice))),
+  );
+  const left = removeDurably(gone.flat());
+  return {
+    notices,
+    left: gone.map((each) => {
+      const path = each.find((one) => left.has(one));
+      return path === undefined ? null : wordsOf(left.get(path));
+    }),
+  };
 }
 
 function filesIn(folder: string): BlobFile[] {

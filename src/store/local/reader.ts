@@ -28,9 +28,18 @@ import type {
   SessionQuery,
   TimerQuery,
 } from "../store.ts";
+import { unnamedOf } from "./collect.ts";
 import { readEnd } from "./fileend.ts";
 import { readPage, type HistoryPage, type Stop } from "./history.ts";
-import { addFiles, addSessions, listArchives, listHoldings, type Added } from "./holdings.ts";
+import {
+  addArchives,
+  addOlder,
+  addSessions,
+  listArchives,
+  listHoldings,
+  type Added,
+  type AddedFiles,
+} from "./holdings.ts";
 import { listSessions } from "./list.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
@@ -61,7 +70,12 @@ export interface Questions {
   archives: { readonly ask: ArchiveQuery; readonly answer: Page<Archive> };
   holdings: { readonly ask: PageOf; readonly answer: Page<Holding> };
   added: { readonly ask: { readonly after: number }; readonly answer: Added };
-  files: { readonly ask: null; readonly answer: ReturnType<typeof addFiles> };
+  older: { readonly ask: { readonly after: number }; readonly answer: AddedFiles<number> };
+  shelved: {
+    readonly ask: { readonly after: readonly [number, string] };
+    readonly answer: AddedFiles<readonly [number, string]>;
+  };
+  unnamed: { readonly ask: { readonly names: readonly string[] }; readonly answer: readonly string[] };
   feed: {
     readonly ask: { readonly cursor: string | null };
     readonly answer: { readonly changes: readonly Changed[]; readonly cursor: string };
@@ -119,8 +133,12 @@ class Reader {
         return listHoldings(this.#database, message.ask);
       case "added":
         return addSessions(this.#database, message.ask.after);
-      case "files":
-        return addFiles(this.#database);
+      case "older":
+        return addOlder(this.#database, message.ask.after);
+      case "shelved":
+        return addArchives(this.#database, message.ask.after);
+      case "unnamed":
+        return unnamedOf(this.#database, message.ask.names);
       case "feed":
         return this.#feed(message.ask.cursor);
     }

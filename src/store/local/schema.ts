@@ -88,8 +88,15 @@ const VERSION_1 = `
 `;
 
 const VERSION_2 = `
-  CREATE TABLE jobs (id TEXT NOT NULL PRIMARY KEY, agent TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
-  CREATE INDEX jobs_agent ON jobs (agent, id);
+  CREATE TABLE jobs (
+    id TEXT NOT NULL PRIMARY KEY,
+    agent TEXT NOT NULL,
+    target TEXT,                   -- key of the session that it writes to; null: each run has one of its own
+    version INTEGER NOT NULL,
+    body TEXT NOT NULL             -- the Job record
+  ) WITHOUT ROWID;
+  CREATE INDEX jobs_agent  ON jobs (agent, id);
+  CREATE INDEX jobs_target ON jobs (target) WHERE target IS NOT NULL;
 
   -- The files of a history before the one that it goes on in, oldest first: of a session, or all those of an archive.
   CREATE TABLE generations (
@@ -123,6 +130,20 @@ const VERSION_2 = `
   CREATE INDEX archives_packed   ON archives (archived_ms) WHERE packed_bytes IS NOT NULL;
   CREATE INDEX archives_unpacked ON archives (archived_ms) WHERE packed_bytes IS NULL;
   CREATE INDEX archives_n        ON archives (n) WHERE n IS NOT NULL;
+
+  -- What a letter or an answer names that waits is named in \`blobs\` too, under a name that no transcript has, for as long as it waits.
+  CREATE TRIGGER mail_taken AFTER UPDATE OF taken_ms ON mail WHEN OLD.taken_ms IS NULL AND NEW.taken_ms IS NOT NULL
+    BEGIN DELETE FROM blobs WHERE transcript = 'mail:' || OLD.id; END;
+  CREATE TRIGGER mail_gone AFTER DELETE ON mail WHEN OLD.taken_ms IS NULL
+    BEGIN DELETE FROM blobs WHERE transcript = 'mail:' || OLD.id; END;
+  CREATE TRIGGER outbox_gone AFTER DELETE ON outbox
+    BEGIN DELETE FROM blobs WHERE transcript = 'outbox:' || OLD.id; END;
+  INSERT OR IGNORE INTO blobs (sha256, transcript)
+    SELECT value, 'mail:' || mail.id FROM mail, json_tree(mail.body)
+    WHERE taken_ms IS NULL AND json_tree.key = 'sha256' AND length(value) = 64;
+  INSERT OR IGNORE INTO blobs (sha256, transcript)
+    SELECT value, 'outbox:' || outbox.id FROM outbox, json_tree(outbox.body)
+    WHERE json_tree.key = 'sha256' AND length(value) = 64;
 `;
 
 /** Step i lifts version i to version i + 1. A released step is never edited; a new shape is a new step. */

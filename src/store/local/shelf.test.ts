@@ -1,4 +1,4 @@
-// Archive, pack, unpack, restore, purge: stopped at every system call, by a kill or by a power cut, each has happened or has
+// Archive, pack, unpack, restore, swap, purge: stopped at every system call, by a kill or by a power cut, each has happened or has
 // not. A recording of a run up to some call is what a kill at that call leaves (test/powercut).
 
 import assert from "node:assert/strict";
@@ -39,7 +39,7 @@ describe("stopped at every system call", { skip: (await canTrace()) ?? false }, 
         assert.ok(may.has(found), `operation ${at}: ${found}, and should be ${[...may].join(" or ")}`);
         seen.add(found);
       }
-      assert.ok(seen.size >= 7, [...seen].join()); // it was everywhere
+      assert.ok(seen.size >= 9, [...seen].join()); // it was everywhere
     });
 });
 
@@ -92,12 +92,20 @@ async function look(tree: Tree, folder: string): Promise<string> {
       const files = readdirSync(join(home, "agents"), { recursive: true, encoding: "utf8" });
       const forms = files.filter((name) => /jsonl|unfinished/.test(name)).map((name) => extname(name));
       const [archive, ...more] = (await store.archives({})).rows;
-      const where = archive ? (archive.packedBytes === null ? "archived" : "packed") : "lives";
+      const isBoth = archive !== undefined && (await store.session(KEY)) !== null;
+      const where = isBoth
+        ? "both"
+        : archive
+          ? archive.packedBytes === null
+            ? "archived"
+            : "packed"
+          : "lives";
       assert.deepEqual(more, []);
-      if (archive) await store.unpack(archive.id);
-      if (archive) await store.commit([{ do: "restore", archive: archive.id }]);
+      if (archive && !isBoth) await store.unpack(archive.id);
+      if (archive && !isBoth) await store.commit([{ do: "restore", archive: archive.id, over: null }]);
       const row = await store.session(KEY);
-      assert.deepEqual(forms, row === null ? [] : where === "packed" ? [".zst"] : [".jsonl"]);
+      const form = where === "packed" ? ".zst" : ".jsonl";
+      assert.deepEqual(forms, row === null ? [] : isBoth ? [form, form] : [form]);
       const blobs = readdirSync(join(home, "blobs"), { recursive: true, encoding: "utf8" });
       assert.equal(blobs.filter((name) => name.length > 2).length, row === null ? 0 : 1);
       if (row !== null) {

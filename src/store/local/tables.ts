@@ -181,6 +181,7 @@ export class Tables {
       mail.print,
       mail.body,
     );
+    this.#nameAll(mail.body, `mail:${mail.id}`);
   }
 
   /** False: no such letter waits for this session. */
@@ -222,8 +223,14 @@ export class Tables {
 
   setJob(job: Job): void {
     this.#database
-      .prepare("INSERT OR REPLACE INTO jobs (id, agent, version, body) VALUES (?,?,?,?)")
-      .run(job.id, job.agent, job.version, JSON.stringify(job));
+      .prepare("INSERT OR REPLACE INTO jobs (id, agent, target, version, body) VALUES (?,?,?,?,?)")
+      .run(
+        job.id,
+        job.agent,
+        job.target.kind === "session" ? job.target.key : null,
+        job.version,
+        JSON.stringify(job),
+      );
   }
 
   clearJob(id: string): void {
@@ -233,13 +240,20 @@ export class Tables {
   /** False: this id is in the outbox already. */
   send(outgoing: Omit<Outgoing, "postedAtMs" | "refused">, atMs: number): boolean {
     const body = JSON.stringify({ route: outgoing.route, content: outgoing.content });
-    return Number(this.#send.run(outgoing.id, outgoing.key, atMs, body).changes) === 1;
+    if (Number(this.#send.run(outgoing.id, outgoing.key, atMs, body).changes) === 0) return false;
+    this.#nameAll(body, `outbox:${outgoing.id}`);
+    return true;
   }
 
   /** False: there is nothing of this id. */
   settle(id: string, refused: string | null): boolean {
     const run = refused === null ? this.#settleDone.run(id) : this.#settleRefused.run(refused, id);
     return Number(run.changes) === 1;
+  }
+
+  /** What waits names its blobs under a name that no transcript has; the tables forget it with what waits (schema.ts). */
+  #nameAll(body: string, as: string): void {
+    for (const sha256 of namedIn(body)) this.nameBlob(sha256, as);
   }
 
   nameBlob(sha256: string, transcript: string): void {
@@ -278,6 +292,11 @@ export class Tables {
     const intent: Intent = { do: "erase", ...file };
     this.#database.prepare("INSERT INTO intents (body) VALUES (?)").run(JSON.stringify(intent));
   }
+}
+
+/** Blobs that a letter or an answer names. Sixty-four hexadecimal digits may mean something else: then too much is kept. */
+export function namedIn(body: string): ReadonlySet<string> {
+  return new Set(Array.from(body.matchAll(/\b[0-9a-f]{64}\b/g), ([sha256]) => sha256));
 }
 
 /** Work outside the database that a commit decided. It is done after the commit, or by the next start. */

@@ -11,7 +11,7 @@ import { blobsOf, unstamped, type Draft, type Entry, type Header } from "../../t
 import { contextStart, isPersonal, openingOf } from "../../transcript/fold.ts";
 import { isCapped, sealLetter, type Of } from "../rules.ts";
 import type { Change, Claim, Receipt, Untouched } from "../store.ts";
-import type { Move } from "./moves.ts";
+import type { Begun, Counted, Done, Move } from "./moves.ts";
 import type { Form } from "./tables.ts";
 
 /** Lines to be, and what the row wants to know of them. */
@@ -84,27 +84,18 @@ export type WriterAsk =
   | { readonly what: "release"; readonly claims: readonly Claim[] }
   | { readonly what: "hold"; readonly sha256: string; readonly nowMs: number }
   // Upkeep of files: see packing.ts.
-  | { readonly what: "move"; readonly archive: string; readonly to: Form }
-  | {
-      readonly what: "moved";
-      readonly intent: number;
-      readonly archive: string;
-      readonly packedBytes: number | null;
-    }
-  | { readonly what: "left"; readonly intent: number; readonly archive: string }
-  | {
-      readonly what: "collect";
-      readonly names: readonly string[];
-      readonly nowMs: number;
-      readonly isDry: boolean;
-    }
+  | { readonly what: "move"; readonly archives: readonly string[]; readonly to: Form }
+  | { readonly what: "moved"; readonly moves: readonly Done[] }
+  | { readonly what: "left"; readonly moves: readonly Pick<Move, "intent" | "archive">[] }
+  | { readonly what: "collect"; readonly names: readonly string[]; readonly nowMs: number }
   | { readonly what: "checkpoint" } // everything written so far is in its file, synced, and the journal is empty
   | { readonly what: "close" };
 
 /** What `results` says when it is parsed. */
 export type Results = readonly (readonly [id: number, result: Receipt | FaultWords])[];
 
-export type WriterAnswer = readonly Claim[] | readonly string[] | Move | boolean | null;
+export type WriterAnswer =
+  readonly Claim[] | readonly string[] | readonly Begun[] | readonly Counted[] | readonly boolean[] | null;
 
 export type FromWriter =
   // As text, which crosses several times faster than a list of small objects.
@@ -115,7 +106,14 @@ export type FromWriter =
 
 /** Something a person should hear of, and nobody has to do anything about at once. */
 export interface Notice {
-  readonly what: "recovered" | "foreign_bytes" | "missing_bytes" | "disk_full" | "disk_free" | "checkpoint";
+  readonly what:
+    | "recovered"
+    | "foreign_bytes"
+    | "missing_bytes"
+    | "not_removed"
+    | "disk_full"
+    | "disk_free"
+    | "checkpoint";
   readonly message: string;
   readonly count: number;
 }

@@ -25,14 +25,15 @@ import { collectBlobs } from "./collect.ts";
 import { TranscriptFiles } from "./files.ts";
 import { Group, type Applied } from "./group.ts";
 import { HeldBlobs } from "./held.ts";
+import { ALONE, finishIntents, Leftovers, type Finishing } from "./intents.ts";
 import { WriteAheadLog } from "./log.ts";
-import { Moves } from "./moves.ts";
+import { Moves, type Begun } from "./moves.ts";
 import { pathsIn, transcriptPath } from "./paths.ts";
-import { ALONE, finishIntents, journalledIn, replayJournal, type Finishing } from "./recover.ts";
+import { journalledIn, replayJournal } from "./recover.ts";
 import { Rows } from "./rows.ts";
 import { epochOf, openState } from "./schema.ts";
 import { Sweep } from "./sweep.ts";
-import { Tables } from "./tables.ts";
+import { Tables, type Form } from "./tables.ts";
 import { isFull, isOfDisk, wordsOf } from "./trouble.ts";
 import { Unwritten } from "./unwritten.ts";
 import type { FromWriter, Notice, Results, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
@@ -42,6 +43,9 @@ const UNWRITTEN_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Long enough that the next commit of a busy session comes first, too short for a person to notice. */
 const LULL_MS = 2;
+
+/** How often the journal is emptied for archives to be packed, of which more is written meanwhile. */
+const EMPTIED_TIMES_MAX = 4;
 
 const FULL = "the disk is full; what was acknowledged is safe in the journal";
 
@@ -62,6 +66,7 @@ class Writer {
   readonly #moves: Moves;
   readonly #feed: StatementSync;
   readonly #notify = (notice: Notice): void => this.#say({ say: "notice", notice });
+  readonly #leftovers: Leftovers;
   #waiting: WireCommit[] = [];
   #full = false; // A2
   #toldFull = false;
@@ -86,6 +91,12 @@ class Writer {
     this.#checkpoint = new Checkpoint({ database, log: this.#log, files: this.#files, notify });
     this.#sweep = new Sweep(database);
     this.#moves = new Moves(database);
+    const how: Finishing = {
+      isHeld: (sha256) => this.#held.isHeld(sha256, this.#lastAtMs),
+      isUnderWay: (n) => this.#moves.isUnderWay(n),
+      notify,
+    };
+    this.#leftovers = new Leftovers(database, this.#paths, how, (work) => this.#guard(work));
     const tables = new Tables(database);
     this.#rows = new Rows(tables);
     this.#claims = new Claims({ database, rows: this.#rows, leases: this.#leases });
@@ -174,18 +185,12 @@ class Writer {
     }
   }
 
-  /** What is left of deleted sessions. If the disk is too full even for that, the intents stay for later. */
   #erase(paths: readonly string[]): void {
     for (const path of paths) {
       this.#unwritten.drop(path);
       this.#files.erased(path);
     }
-    const how: Finishing = {
-      isHeld: (sha256) => this.#held.isHeld(sha256, this.#lastAtMs),
-      isUnderWay: (n) => this.#moves.isUnderWay(n),
-      notify: this.#notify,
-    };
-    this.#guard(() => void finishIntents(this.#database, this.#paths, how));
+    this.#leftovers.finishSoon();
   }
 
   /** Every committed line is in its file. False: the disk is full, and some are not (A2). */
@@ -271,28 +276,40 @@ class Writer {
         this.#held.put(ask.sha256, ask.nowMs);
         return null;
       case "move":
-        if (ask.to === "packed" && this.#moves.isJournalled(ask.archive)) await this.#checkpointNow();
-        return this.#orFull(() => this.#moves.begin(ask.archive, ask.to));
+        return await this.#beginMoves(ask.archives, ask.to);
       case "moved":
-        for (const { agent, transcript } of this.#orFull(() => this.#moves.done(ask)))
-          this.#files.erased(transcriptPath(this.#paths, agent, transcript)); // or it will be: nobody writes to it
-        return null;
-      case "left":
-        return this.#orFull(() => this.#moves.end(ask));
-      case "collect":
-        return collectBlobs(this.#database, this.#paths, ask, (sha256) =>
-          this.#held.isHeld(sha256, ask.nowMs),
+        return this.#orFull(() =>
+          // The old files are gone, or will be: nobody writes to them.
+          this.#moves.done(ask.moves, ({ agent, transcript }) =>
+            this.#files.erased(transcriptPath(this.#paths, agent, transcript)),
+          ),
         );
+      case "left":
+        return this.#orFull(() => this.#moves.end(ask.moves));
+      case "collect":
+        return collectBlobs(this.#database, this.#paths, ask.names, {
+          isHeld: (sha256) => this.#held.isHeld(sha256, ask.nowMs),
+          notify: this.#notify,
+        });
       case "checkpoint":
         await this.#checkpointNow();
         return null;
       case "close":
         await this.#settle();
+        this.#guard(() => this.#leftovers.finishNow());
         this.#files.close();
         this.#database.close();
         this.#dead = true;
         return null;
     }
+  }
+
+  /** What was committed while the journal was emptied may be of these archives too: they may have come back, and gone again. */
+  async #beginMoves(archives: readonly string[], to: Form): Promise<readonly Begun[]> {
+    const isJournalled = (): boolean => archives.some((archive) => this.#moves.isJournalled(archive));
+    for (let times = 0; to === "packed" && times < EMPTIED_TIMES_MAX && isJournalled(); times += 1)
+      await this.#checkpointNow();
+    return this.#orFull(() => this.#moves.begin(archives, to));
   }
 
   async #checkpointNow(): Promise<void> {

@@ -3,9 +3,18 @@
 
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import { checkAtRest, checkRestore, noSuchArchive, restoredRow } from "../archived.ts";
+import {
+  checkAtRest,
+  checkGivesWay,
+  checkMayGo,
+  checkRestore,
+  noSuchArchive,
+  restoredRow,
+  swappedRow,
+} from "../archived.ts";
 import { checkUntouched, type Of } from "../rules.ts";
-import type { Tables } from "./tables.ts";
+import type { Archive } from "../store.ts";
+import type { Numbered, Tables } from "./tables.ts";
 
 /** How a commit changes its tables, so that it can be undone. */
 export interface Changing {
@@ -16,8 +25,10 @@ export interface Changing {
   readonly bury: (transcript: string, key: SessionKey) => void;
 }
 
-export function archive({ tables, atMs, put }: Changing, { key, expect, why }: Of<"archive">): void {
-  const { n, row } = tables.session(key);
+export function archive(changing: Changing, { key, expect, why }: Of<"archive">): void {
+  const { tables } = changing;
+  const numbered = tables.session(key);
+  const { row } = numbered;
   checkUntouched(row, expect, {
     mail: tables.waitingFor(key).length > 0,
     children: tables.sessions.values().some((each) => each.row.parent === key),
@@ -26,21 +37,40 @@ export function archive({ tables, atMs, put }: Changing, { key, expect, why }: O
     timer: tables.timers.values().some((timer) => timer.key === key),
     answer: tables.outbox.values().some((each) => each.row.key === key && each.row.refused === null),
   });
-  const { id } = row.transcript;
+  checkMayGo(
+    row,
+    why,
+    tables.jobs.values().some(({ target }) => target.kind === "session" && target.key === key),
+  );
+  putAway(changing, numbered, why);
+}
+
+function putAway({ tables, atMs, put }: Changing, { n, row }: Numbered<Session>, why: Archive["why"]): void {
+  const { key, agent, transcript } = row;
+  const { id } = transcript;
   const bytes = tables.bytesOf(row);
   put(tables.archives, id, {
-    ...{ id, key, agent: row.agent, why, archivedAtMs: atMs, session: row, bytes, packedBytes: null },
+    ...{ id, key, agent, why, archivedAtMs: atMs, session: row, bytes, packedBytes: null },
   });
   put(tables.archivedAs, id, n);
   put(tables.sessions, key, null);
 }
 
-/** Under the number that it had; what a session was before it began anew gets one of its own. */
-export function restore({ tables, atMs, put }: Changing, { archive: id }: Of<"restore">): Session {
+/** Under the number that it had; what a session was before it began anew has that of who gives way to it, or one of its own. */
+export function restore(changing: Changing, change: Of<"restore">): Session {
+  const { tables, atMs, put } = changing;
+  const { archive: id, over } = change;
   const found = tables.archives.get(id) ?? null;
-  checkRestore(id, found, found !== null && tables.sessions.has(found.key));
-  const row = restoredRow(found, atMs);
-  put(tables.sessions, row.key, { n: tables.archivedAs.get(id) ?? tables.next(), row });
+  const present = (found && tables.sessions.get(found.key)) ?? null;
+  checkRestore(change, found, present?.row ?? null);
+  if (present !== null) {
+    checkGivesWay(present.row, over, tables.waitingFor(found.key).length > 0);
+    putAway(changing, present, "asked");
+  }
+  const row = present === null ? restoredRow(found, atMs) : swappedRow(found, present.row, atMs);
+  const had = tables.archivedAs.get(id);
+  if (present !== null && had === undefined) put(tables.archivedAs, present.row.transcript.id, null);
+  put(tables.sessions, row.key, { n: had ?? present?.n ?? tables.next(), row });
   put(tables.archives, id, null);
   put(tables.archivedAs, id, null);
   return row;

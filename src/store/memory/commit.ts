@@ -139,7 +139,7 @@ export class Commit {
         this.#undo.push(this.#leases.forget(change.key));
         return tell(this.told, { key: change.key, lastSeq: 0, deleted: true });
       case "restore":
-        return this.#keep(restore(this.#changing, change));
+        return this.#restore(change);
       case "purge":
         return purge(this.#changing, change.archive);
       case "delete":
@@ -147,6 +147,15 @@ export class Commit {
       default:
         return this.#row(plain(change));
     }
+  }
+
+  #restore(change: Of<"restore">): void {
+    const row = restore(this.#changing, change);
+    if (change.over !== null) {
+      this.#undo.push(this.#leases.forget(row.key));
+      tell(this.told, { key: row.key, lastSeq: 0, deleted: true });
+    }
+    this.#keep(row);
   }
 
   #row(change: RowChange): void {
