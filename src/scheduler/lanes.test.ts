@@ -12,122 +12,6 @@ import { MemoryStore } from "../store/memory.ts";
 import type { Change, Claim } from "../store/store.ts";
 import { Lanes, type Worker } from "./lanes.ts";
 
-type Works = (worker: Scripted) => Promise<void>;
-
-/** Takes the letters that wait, unless its script says something else. */
-class Scripted implements Worker {
-  readonly stage: Stage;
-  readonly claim: Claim;
-  readonly arrived: string[] = [];
-  isBusy = false;
-  hasLeft = false;
-  changes = 0;
-
-  constructor(stage: Stage, claim: Claim) {
-    this.stage = stage;
-    this.claim = claim;
-  }
-
-  async work(): Promise<void> {
-    const { stage } = this;
-    const { key } = this.claim;
-    const atOnce = (stage.working.get(key) ?? 0) + 1;
-    stage.working.set(key, atOnce);
-    stage.atOnceMax = Math.max(stage.atOnceMax, atOnce);
-    stage.begun.push(key);
-    try {
-      await (stage.scripts.get(key) ?? takeAll)(this);
-    } finally {
-      stage.working.set(key, (stage.working.get(key) ?? 0) - 1);
-    }
-  }
-
-  arrive(mail: Mail): void {
-    this.arrived.push(mail.id);
-  }
-
-  changed(): void {
-    this.changes += 1;
-  }
-  readonly forwarded = this.changed;
-
-  async leave(): Promise<void> {
-    this.hasLeft = true;
-  }
-}
-
-async function takeAll({ stage, claim }: Scripted): Promise<void> {
-  const ids = (await stage.at.mail(claim.key)).map(({ id }) => id);
-  if (ids.length > 0) await stage.at.store.commit([{ do: "take", ...claim, ids }]);
-}
-
-/** A store, lanes over it, and what the workers did. */
-class Stage {
-  readonly world = new SimulatedWorld(1);
-  readonly at: Corner;
-  readonly lanes: Lanes<Scripted>;
-  readonly scripts = new Map<SessionKey, Works>();
-  readonly working = new Map<SessionKey, number>();
-  readonly begun: SessionKey[] = [];
-  readonly made: Scripted[] = [];
-  readonly logged: string[] = [];
-  atOnceMax = 0;
-
-  constructor() {
-    const store = new MemoryStore(this.world);
-    const nothing = async (): Promise<void> => {};
-    this.at = new Corner({ store, world: this.world, reopen: nothing, sweep: nothing, close: nothing });
-    const log = openLog("info", { write: (line) => void this.logged.push(line) });
-    const begin = async (claim: Claim): Promise<Scripted | null> => {
-      if ((await store.session(claim.key)) === null) return null;
-      const worker = new Scripted(this, claim);
-      this.made.push(worker);
-      return worker;
-    };
-    this.lanes = new Lanes({ store, world: this.world, log, begin });
-  }
-
-  async start(test: TestContext): Promise<void> {
-    this.lanes.start();
-    test.after(() => this.lanes.close());
-    await settle();
-  }
-
-  /** As a gateway commits: whoever it concerns hears of it. */
-  async tell(...changes: readonly Change[]): Promise<void> {
-    this.lanes.told(changes, await this.at.store.commit(changes));
-    await settle();
-  }
-
-  /** Lets simulated time go by, and everybody do what is due in it. */
-  async pass(ms: number): Promise<void> {
-    const untilMs = this.world.nowMs() + ms;
-    while (this.world.nowMs() < untilMs && this.world.step()) await settle();
-  }
-
-  times(key: SessionKey): number {
-    return this.begun.filter((each) => each === key).length;
-  }
-
-  /** L1: the next work of a session begins when the old one has let go, takes its letters, and was never beside it. */
-  async waitsFor(key: SessionKey, letGo: () => void): Promise<void> {
-    assert.equal(this.times(key), 1, "the second waits for it");
-    this.scripts.delete(key);
-    letGo();
-    await settle();
-    assert.equal(this.times(key), 2);
-    assert.equal(this.atOnceMax, 1);
-    assert.deepEqual(await this.at.mail(key), []);
-  }
-}
-
-/** Work that goes on until it is let go, whatever it is told; at the latest when the test is over. */
-function stubborn(test: TestContext): { readonly works: Works; readonly letGo: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  test.after(() => resolve());
-  return { works: () => promise, letGo: resolve };
-}
-
 test("L1: work whose lease ran out is not joined by the work of the next claim", async (test) => {
   const stage = new Stage();
   const { at, world } = stage;
@@ -285,6 +169,33 @@ test("a session that was deleted is forgotten", async (test) => {
   await stage.pass(2 * LEASE_RENEWED_MS);
   assert.equal(stage.lanes.worker(a), null);
   assert.equal(stage.times(a), 1);
+});
+
+test("a session that gave way to an archive is forgotten, and what its key is owed is claimed anew", async (test) => {
+  const stage = new Stage();
+  const { at } = stage;
+  const a = await at.talk("a", ["old"]);
+  const archive = await at.archive(a);
+  await at.open("a");
+  await stage.start(test);
+  await stage.tell(at.posting(a, "1"));
+  const [before] = stage.made;
+  assert.equal(stage.lanes.worker(a), before);
+  const swap = async (id: string): Promise<void> => {
+    const { id: transcript, lastSeq } = (await at.row(a)).transcript;
+    await stage.tell({ do: "restore", archive: id, over: { key: a, transcript, lastSeq } });
+    await settle();
+  };
+  const present = await at.transcript(a);
+  await swap(archive);
+  assert.ok(before?.hasLeft);
+  assert.equal(stage.lanes.worker(a), null);
+  await stage.tell(at.posting(a, "2"));
+  await at.store.commit([at.sending("answer", a)]); // Nobody was told of it.
+  await swap(present);
+  const [, , after] = stage.made;
+  assert.ok(after && after.claim.fence > before.claim.fence);
+  assert.equal(stage.lanes.worker(a), after);
 });
 
 test("L4: of the sessions without work, so many stay at hand, and the one longest idle goes", async (test) => {

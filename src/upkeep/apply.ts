@@ -14,6 +14,8 @@
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
+import { unlessAborted } from "../base/waiting.ts";
+import { PACK_AT_ONCE, PACK_BYTES_AT_ONCE } from "../limits.ts";
 import { wishLetter } from "../mail/wish.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change, Collected, Receipt, Store } from "../store/store.ts";
@@ -129,7 +131,7 @@ class Application {
         case "rotate":
           return await this.#rotate(steps as readonly Of<"rotate">[]);
         case "pack":
-          return await this.#paced(() => this.#pack(first.archive, first.bytes));
+          return await this.#paced(() => this.#pack(steps as readonly Of<"pack">[]));
         case "collect":
           return await this.#collect();
       }
@@ -150,11 +152,15 @@ class Application {
     const changes = still.map(({ key, transcript, lastSeq, why }): Change => {
       return { do: "archive", key, expect: { transcript, lastSeq }, why };
     });
-    for (const at of await this.#paced(() => this.#committed(changes))) {
-      this.#counts.archived += 1;
+    const done = await this.#paced(() => this.#committed(changes));
+    this.#counts.archived += done.length;
+    const packs = done.flatMap((at): readonly Of<"pack">[] => {
       const step = still[at];
-      if (step !== undefined) await this.#paced(() => this.#pack(step.transcript, step.bytes));
-    }
+      if (step === undefined) return [];
+      const { transcript: archive, key, bytes } = step;
+      return [{ do: "pack", archive, key, bytes }];
+    });
+    for (const some of piecesOf(packs)) await this.#paced(() => this.#pack(some as readonly Of<"pack">[]));
   }
 
   async #purge(steps: readonly Of<"purge">[]): Promise<void> {
@@ -177,14 +183,15 @@ class Application {
     this.#counts.rotated += (await this.#paced(() => this.#committed(changes))).length;
   }
 
-  async #pack(archive: string, bytes: number): Promise<void> {
-    try {
-      await this.#parts.store.pack(archive);
-      this.#counts.packed += 1;
-      this.#counts.packedBytes += bytes;
-    } catch (error) {
-      this.#passOver(error, { archive });
-    }
+  /** Together, which costs the disk much less than one after the other. Nobody who stops waits for it: it may be cut off anywhere. */
+  async #pack(steps: readonly Of<"pack">[]): Promise<void> {
+    const packing = Promise.allSettled(steps.map(({ archive }) => this.#parts.store.pack(archive)));
+    const came = await unlessAborted(packing, this.#signal);
+    const packed = steps.filter((_, at) => came[at]?.status === "fulfilled");
+    this.#counts.packed += packed.length;
+    this.#counts.packedBytes += packed.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const [at, one] of came.entries())
+      if (one.status === "rejected") this.#passOver(one.reason, { archive: steps[at]?.archive });
   }
 
   async #collect(): Promise<void> {
@@ -252,16 +259,20 @@ function isChanged(error: unknown): boolean {
   return error instanceof Fault && CHANGED.has(error.code);
 }
 
-/** What is done at once: steps of one kind that follow each other. Packing is the longest, and is done one by one. */
+/** What is done at once: steps of one kind that follow each other. What is packed together has a bound in bytes too. */
 function* piecesOf(steps: readonly Step[]): Generator<readonly Step[]> {
   let piece: Step[] = [];
+  let bytes = 0;
   for (const step of steps) {
-    const most = step.do === "pack" || step.do === "collect" ? 1 : ARCHIVE_AT_ONCE;
-    if (piece.length > 0 && (piece[0]?.do !== step.do || piece.length >= most)) {
+    const most = step.do === "collect" ? 1 : step.do === "pack" ? PACK_AT_ONCE : ARCHIVE_AT_ONCE;
+    const isHeavy = step.do === "pack" && bytes + step.bytes > PACK_BYTES_AT_ONCE;
+    if (piece.length > 0 && (piece[0]?.do !== step.do || piece.length >= most || isHeavy)) {
       yield piece;
       piece = [];
+      bytes = 0;
     }
     piece.push(step);
+    bytes += step.bytes;
   }
   if (piece.length > 0) yield piece;
 }

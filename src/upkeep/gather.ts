@@ -110,7 +110,8 @@ async function jobsIn(
   return [keepMs, targets];
 }
 
-async function blobsIn({ store }: Gathering, signal: AbortSignal): Promise<Facts["blobs"]> {
+/** Others get the reader between two parts. */
+async function blobsIn({ store, world }: Gathering, signal: AbortSignal): Promise<Facts["blobs"]> {
   let [blobs, bytes] = [0, 0];
   for (let cursor: string | null = null; ;) {
     signal.throwIfAborted();
@@ -118,6 +119,7 @@ async function blobsIn({ store }: Gathering, signal: AbortSignal): Promise<Facts
     [blobs, bytes] = [blobs + part.blobs, bytes + part.bytes];
     if (part.next === null) return { blobs, bytes };
     cursor = part.next;
+    await world.sleep(0, signal);
   }
 }
 

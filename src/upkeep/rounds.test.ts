@@ -8,6 +8,7 @@ import { afterwards, scratch, type Heard } from "../../test/fixtures/home.ts";
 import { DAY, fill, HOUR, make, MIB, NOTHING, NOW, SetClock, told } from "../../test/fixtures/upkeep.ts";
 import { Fault } from "../base/fault.ts";
 import { openLog } from "../base/log.ts";
+import { unlessAborted } from "../base/waiting.ts";
 import type { UpkeepPolicy } from "../config/config.ts";
 import type { Letter } from "../mail/letter.ts";
 import { wishOf } from "../mail/wish.ts";
@@ -20,6 +21,7 @@ import type { Archive, Change, Holding, Page, Store } from "../store/store.ts";
 import type { Job } from "../timers/job.ts";
 import { entryId, type Draft } from "../transcript/entry.ts";
 import { NOTHING_DONE, type Report } from "./apply.ts";
+import { PLAN_KEPT_MS } from "./limits.ts";
 import type { Plan, Step } from "./plan.ts";
 import { Upkeep } from "./rounds.ts";
 
@@ -220,6 +222,9 @@ for (const engine of Object.keys(ENGINES))
     test("a plan that people look at is made once for all who ask, and kept until there is another", async (test) => {
       const { store, world, upkeep } = await scene(test, engine);
       await fill(store, world, 20);
+      test.mock.method(world, "sleep", async (ms: number, signal: AbortSignal) =>
+        ms === PLAN_KEPT_MS ? await unlessAborted(new Promise<void>(() => {}), signal) : undefined,
+      );
       let looks = 0;
       const slow = { use: 0 };
       const kept = upkeep(

@@ -10,7 +10,7 @@
 // conversation anew, or made the job, has decided that already.
 
 import { Fault } from "../base/fault.ts";
-import { CALLED_OFF } from "../base/waiting.ts";
+import { CALLED_OFF, unlessAborted } from "../base/waiting.ts";
 import type { Use } from "../store/store.ts";
 import { applied, NOTHING_DONE, type Applying, type Progress, type Report } from "./apply.ts";
 import { gatheredPlan, type Gathering } from "./gather.ts";
@@ -178,9 +178,11 @@ export class Upkeep {
   }
 
   async #packed(archive: string): Promise<void> {
+    const { signal } = this.#closing;
     try {
-      await this.#parts.store.pack(archive);
+      await unlessAborted(this.#parts.store.pack(archive), signal);
     } catch (error) {
+      if (signal.aborted) return; // Whoever stops does not wait for it.
       if (!(error instanceof Fault)) throw error;
       this.#parts.log.warn({ archive, err: error }, "an archive was not packed; the next round does it");
     }

@@ -83,10 +83,11 @@ export class Leftovers {
     this.#guard = guard;
   }
 
-  /** From the first on, as there are new ones. */
+  /** From the first on, as there are new ones: some at once, the others after the groups that come next. */
   finishSoon(): void {
-    if (this.#after === null) setImmediate(() => this.#next());
+    const isIdle = this.#after === null;
     this.#after = 0;
+    if (isIdle) this.#next();
   }
 
   /** All of it, also what others were at work on: there are none any more. */
