@@ -1,6 +1,7 @@
 // Measure: upkeep of a large home while people use it. 100,000 sessions of about 20 KiB each are there; a fifth of them is archived
 // and packed, with a policy that asks for it, as a round of the daemon does it, while one writer commits and one reader lists.
-// Both are measured without it first, in the same process.
+// Both are measured without it first, in the same process. Beside that a few old archives are erased, blobs that nobody names are
+// removed, and large sessions are asked to go on in a new file: as many as ONE_IN says.
 //
 //   SESSIOND_BENCH_SESSIONS   how many sessions there are (100,000)
 //   SESSIOND_BENCH_ARCHIVED   how many of them go (a fifth)
@@ -12,8 +13,10 @@ import { RealWorld } from "../src/base/world.ts";
 import type { UpkeepPolicy } from "../src/config/config.ts";
 import { directKey, parseAgent, type SessionKey } from "../src/routing/key.ts";
 import type { LocalStore } from "../src/store/local/local.ts";
-import type { Archive, Change, Page } from "../src/store/store.ts";
+import type { Of } from "../src/store/rules.ts";
+import type { Archive, Page } from "../src/store/store.ts";
 import type { Draft } from "../src/transcript/entry.ts";
+import type { Report } from "../src/upkeep/apply.ts";
 import type { Plan } from "../src/upkeep/plan.ts";
 import { Upkeep } from "../src/upkeep/rounds.ts";
 import { sampled } from "./event-loop.ts";
@@ -31,6 +34,11 @@ const IN_FLIGHT = 500;
 /** Sessions are made so far apart by their clock that the oldest is a hundred days old. */
 const SPAN_MS = 100 * 24 * 60 * 60 * 1_000;
 const AGENT = parseAgent("main");
+/** One in so many: archives that are there already, blobs that nobody names, large sessions. */
+const ONE_IN = { archive: 50, blob: 100, large: 1_000 };
+/** Archives older than this are erased: about a tenth of those that are there already. */
+const ARCHIVE_DAYS = 90;
+const LARGE_KIB = 1_100;
 
 function sizeOf(name: string, otherwise: number): number {
   const given = Number(process.env[`SESSIOND_BENCH_${name}`] ?? otherwise);
@@ -51,7 +59,8 @@ export async function upkeep(run: Run): Promise<Figure[]> {
   const quietLoop = await sampled(() => front.during(sleep(run.atLeast(1_000, QUIET_MS))));
   const quiet = front.taken();
 
-  const policy: UpkeepPolicy = { ...POLICY, sessionsMax: sessions + Foreground.SESSIONS - archived };
+  const all = sessions + Math.ceil(sessions / ONE_IN.large) + Foreground.SESSIONS;
+  const policy: UpkeepPolicy = { ...POLICY, sessionsMax: all - archived };
   const keeping = new Upkeep({
     world,
     log: openLog("error"),
@@ -61,17 +70,20 @@ export async function upkeep(run: Run): Promise<Figure[]> {
     programs: () => new Set(),
   });
   let plan: Plan | null = null;
+  let report: Report | null = null;
   let [lookMs, runMs] = [0, 0];
   const busyLoop = await sampled(() =>
     front.during(
       (async () => {
         lookMs = await timed(async () => void (plan = await keeping.plan()));
-        runMs = await timed(() => keeping.run().ended);
+        const running = keeping.run();
+        runMs = await timed(() => running.ended);
+        ({ report } = running);
       })(),
     ),
   );
   const busy = front.taken();
-  const share = await compared(store, plan, archived);
+  const share = await compared(store, { plan, report }, archived);
   await keeping.close();
   await run.scratch.close(store);
   await run.scratch.remove(home);
@@ -96,19 +108,30 @@ const POLICY: UpkeepPolicy = {
   staleDays: 0,
   sessionsMax: 0,
   subagentHours: 0,
-  rotateMiB: 0,
-  archiveDays: 0,
+  rotateMiB: 1,
+  archiveDays: ARCHIVE_DAYS,
   diskMiB: 0,
   highWater: 0.9,
 };
 
 /** Fails unless what was done is what was planned. What is left of a byte, packed. */
-async function compared(store: LocalStore, plan: Plan | null, archived: number): Promise<number> {
+async function compared(
+  store: LocalStore,
+  { plan, report }: { readonly plan: Plan | null; readonly report: Report | null },
+  archived: number,
+): Promise<number> {
+  const { purge, rotate, collect } = plan?.totals ?? { purge: 0, rotate: 0, collect: 0 };
+  const beside = [report?.purged, report?.rotated, report?.collected];
+  if (Math.min(purge, rotate, collect) === 0 || `${beside}` !== `${[purge, rotate, collect]}`)
+    throw new Error(
+      `${purge}, ${rotate} and ${collect} were to be erased, rotated, collected: ${beside} were`,
+    );
   const planned = new Set(plan?.steps.flatMap((step) => (step.do === "archive" ? [step.key] : [])));
   let [packed, bytes, found] = [0, 0, 0];
   for (let cursor: string | null = null; ;) {
     const page: Page<Archive> = await store.archives({ cursor, limit: 500 });
     for (const each of page.rows) {
+      if (each.why === "asked") continue; // It was there before.
       if (!planned.has(each.key)) throw new Error(`${each.key} is archived, and was not to be`);
       if (each.packedBytes === null) throw new Error(`${each.key} is not packed`);
       [packed, bytes, found] = [packed + each.packedBytes, bytes + each.bytes, found + 1];
@@ -243,11 +266,15 @@ async function filled(run: Run, sessions: number, kib: number): Promise<string> 
   const underWay = new Set<Promise<unknown>>();
   for (let n = 0; n < sessions; n += 1) {
     clock.step(SPAN_MS / sessions);
-    const commit = store.commit(conversation(n, kib)).finally(() => underWay.delete(commit));
-    underWay.add(commit);
+    for (const work of made(store, n, kib)) {
+      const done = work.finally(() => underWay.delete(done));
+      underWay.add(done);
+    }
     if (underWay.size >= IN_FLIGHT) await Promise.race(underWay);
   }
   await Promise.all(underWay);
+  for (let n = 0; n < Math.ceil(sessions / ONE_IN.large); n += 1)
+    await store.commit(conversation(`large${n}`, LARGE_KIB, 2));
   await store.checkpoint();
   await searchIdle(store);
   await run.scratch.close(store);
@@ -255,12 +282,29 @@ async function filled(run: Run, sessions: number, kib: number): Promise<string> 
   return home;
 }
 
-/** A message, and what came of it: results of tools, which search does not read. */
-function conversation(n: number, kib: number): Change[] {
-  const key = directKey({ agent: AGENT, channel: null, account: null, peer: `p${n}` });
-  const entries = [userMessage(textAt(n), `ext:bench:${n}`)];
+/** A session, and now and then something for upkeep beside it. */
+function made(store: LocalStore, n: number, kib: number): Promise<unknown>[] {
+  const work: Promise<unknown>[] = [store.commit(conversation(`p${n}`, kib))];
+  if (n % ONE_IN.blob === 0) work.push(store.putBlob(Buffer.from(`${n} ${textAt(n)}`)));
+  if (n % ONE_IN.archive === 0) {
+    const [opening, append] = conversation(`old${n}`, kib);
+    const expect = { transcript: opening.transcript, lastSeq: append.entries.length };
+    work.push(store.commit([opening, append, { do: "archive", key: opening.key, expect, why: "asked" }]));
+  }
+  return work;
+}
+
+/** A message, and what came of it: results of tools, which search does not read. `contextSeq` null: all of it is shown. */
+function conversation(
+  peer: string,
+  kib: number,
+  contextSeq: number | null = null,
+): [Of<"open">, Of<"append">] {
+  const key = directKey({ agent: AGENT, channel: null, account: null, peer });
+  const n = Number(peer.replace(/\D+/, ""));
+  const entries = [userMessage(textAt(n), `ext:bench:${peer}`)];
   for (let part = 1; part < kib; part += 1) entries.push(filler(n * 31 + part * 7));
-  return [opened(key), { do: "append", key, fence: 0, after: 0, entries, rewindTo: null, contextSeq: null }];
+  return [opened(key), { do: "append", key, fence: 0, after: 0, entries, rewindTo: null, contextSeq }];
 }
 
 function filler(n: number): Draft {
@@ -270,7 +314,7 @@ function filler(n: number): Draft {
 
 const world = new RealWorld();
 
-function opened(key: SessionKey): Change {
+function opened(key: SessionKey): Of<"open"> {
   return {
     do: "open",
     key,

@@ -62,7 +62,12 @@ const WORLD = "base/world.ts";
  * them, and they wait for a real disk, which no simulation has. A blob that is being written needs a file name that
  * nobody else takes; the name is gone when the blob is there.
  */
-const ON_REAL_DISKS = ["store/local/writer.ts", "store/local/search.ts", "store/local/blobs.ts"];
+const ON_REAL_DISKS = [
+  "store/local/writer.ts",
+  "store/local/intents.ts",
+  "store/local/search.ts",
+  "store/local/blobs.ts",
+];
 
 const BANNED: readonly Banned[] = [
   {

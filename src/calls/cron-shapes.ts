@@ -144,14 +144,36 @@ export const editInput = z.strictObject({
 
 export const runsInput = z.strictObject({ job, limit });
 
-/** One tool for all of it. What belongs to which action is said by that action's own shape. */
+/**
+ * One tool for all of it. What belongs to which action is said by that action's own shape. Its words are part of every request
+ * that is paid for, so they are few, and what an operator sees to (grace, stagger, keep, limits, failures) is not among them.
+ */
 export const cronInput = z.strictObject({
   action: z.enum(["add", "list", "show", "edit", "run", "runs", "remove"]),
-  job: job.optional().describe("show, edit, run, runs, remove: its id, or its name."),
-  ...spec,
-  message: spec.message.optional(),
-  limit: limit.describe("list, runs: how many at most."),
-  cursor: listInput.shape.cursor,
+  job: z.string().optional().describe("Its id or name."),
+  name: z.string().optional().describe("Of a new job."),
+  at: z.string().optional().describe("Once: 2026-10-05T09:00, or in 20m."),
+  every: z.string().optional().describe("15m, 2h, 1d."),
+  cron: z.string().optional().describe('"0 9 * * 1-5"'),
+  timezone: z.string().optional().describe("IANA, of at and cron."),
+  message: z.string().optional().describe("What is to be done."),
+  target: z
+    .string()
+    .optional()
+    .describe(
+      "fresh (default): a new session each time. main, thread:<name> or a session key: it carries over.",
+    ),
+  delivery: z
+    .string()
+    .optional()
+    .describe("Of the answer: none, a session key, main, route, webhook:<channel>:<to>. Fresh: to you."),
+  model: z.string().optional().describe("Of fresh."),
+  thinking: spec.thinking.describe("Of fresh."),
+  timeout: z.string().optional().describe("Of a run."),
+  missed: spec.missed.describe("While the daemon was away."),
+  enabled: z.boolean().optional(),
+  limit,
+  cursor: z.string().optional(),
 });
 
 // ── What is told ────────────────────────────────────────────────────────────────────────────────────────────

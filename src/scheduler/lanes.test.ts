@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
-import { openLog } from "../base/log.ts";
+import { Stage, stubborn, takeAll } from "../../test/fixtures/lanes.ts";
 import { Fault } from "../base/fault.ts";
-import { SimulatedWorld } from "../base/world.ts";
 import { HOT_SESSIONS_MAX, LEASE_MS, LEASE_RENEWED_MS } from "../limits.ts";
-import type { Mail } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
-import { Corner } from "../store/contract/corner.ts";
-import { MemoryStore } from "../store/memory.ts";
-import type { Change, Claim } from "../store/store.ts";
-import { Lanes, type Worker } from "./lanes.ts";
 
 test("L1: work whose lease ran out is not joined by the work of the next claim", async (test) => {
   const stage = new Stage();

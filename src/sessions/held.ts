@@ -204,10 +204,10 @@ export class Held {
     const now = (await this.#parts.store.session(key)) ?? this.#row; // It was deleted: the commit says so.
     const { usage, bornAtMs, interactedAtMs } = now;
     // As they are from then on: what the same commit sets is of the new file.
-    const settings = [...others, ...afterwards].reduce<Settings>(
-      (so, change) => (change.do === "set" && change.key === key ? { ...so, ...change.settings } : so),
-      now.settings,
+    const set = [...others, ...afterwards].flatMap((change) =>
+      change.do === "set" && change.key === key ? [change.settings] : [],
     );
+    const settings: Settings = Object.assign({ ...now.settings }, ...set);
     const title = keep === "context" ? now.title : "";
     const data: Generation = { usage, settings, title, bornAtMs, interactedAtMs };
     const after = this.#row.transcript.lastSeq;

@@ -82,7 +82,7 @@ export function settled(job: Job, nowMs: number, note: string): Job {
 }
 
 /** Where a run happens. */
-export function runKey(
+function runKey(
   { id, agent, target }: Pick<Job, "id" | "agent" | "target">,
   runId: string,
 ): SessionKey {

@@ -16,7 +16,7 @@ export const PLAN_KEPT_MS = 60_000;
  * A plan that took longer than this to make is given to whoever asks next for as long as it took: so whoever only looks, however
  * often, keeps at most half of a reader busy. Others are made anew each time.
  */
-export const PLAN_LONG_MS = 1_000;
+export const PLAN_LONG_MS = 10_000;
 
 /** Sessions archived, or archives erased, in one commit. A commit that waits behind it waits some milliseconds. */
 export const ARCHIVE_AT_ONCE = 24;

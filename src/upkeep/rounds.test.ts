@@ -8,7 +8,6 @@ import { afterwards, scratch, type Heard } from "../../test/fixtures/home.ts";
 import { DAY, fill, HOUR, make, MIB, NOTHING, NOW, SetClock, told } from "../../test/fixtures/upkeep.ts";
 import { Fault } from "../base/fault.ts";
 import { openLog } from "../base/log.ts";
-import { unlessAborted } from "../base/waiting.ts";
 import type { UpkeepPolicy } from "../config/config.ts";
 import type { Letter } from "../mail/letter.ts";
 import { wishOf } from "../mail/wish.ts";
@@ -21,7 +20,6 @@ import type { Archive, Change, Holding, Page, Store } from "../store/store.ts";
 import type { Job } from "../timers/job.ts";
 import { entryId, type Draft } from "../transcript/entry.ts";
 import { NOTHING_DONE, type Report } from "./apply.ts";
-import { PLAN_KEPT_MS } from "./limits.ts";
 import type { Plan, Step } from "./plan.ts";
 import { Upkeep } from "./rounds.ts";
 
@@ -217,43 +215,6 @@ for (const engine of Object.keys(ENGINES))
       const report = await ran(kept);
       assert.deepEqual([report.archived, report.skipped], [victims.length - 4, 4]);
       for (const key of [pinned, written, busy, aimed]) assert.ok((await store.session(key)) !== null);
-    });
-
-    test("a plan that people look at is made once for all who ask, and kept until there is another", async (test) => {
-      const { store, world, upkeep } = await scene(test, engine);
-      await fill(store, world, 20);
-      test.mock.method(world, "sleep", async (ms: number, signal: AbortSignal) =>
-        ms === PLAN_KEPT_MS ? await unlessAborted(new Promise<void>(() => {}), signal) : undefined,
-      );
-      let looks = 0;
-      const slow = { use: 0 };
-      const kept = upkeep(
-        { ...NOTHING, staleDays: 30 },
-        {
-          store: {
-            use: async () => {
-              looks += 1;
-              world.set(world.nowMs() + slow.use);
-              return await store.use();
-            },
-          },
-        },
-      );
-      const both = await Promise.all([kept.show(), kept.show()]);
-      assert.equal(both[0], both[1]);
-      assert.equal(looks, 1);
-      assert.equal(kept.shown(both[0].id), both[0]);
-      const second = await kept.show();
-      assert.deepEqual([looks, kept.shown(both[0].id), kept.shown(second.id)], [2, null, second]);
-      slow.use = 5_000;
-      const long = await kept.show();
-      assert.equal(await kept.show(), long, "who asks soon after gets the same");
-      assert.equal(looks, 3);
-      world.set(long.madeAtMs + 5_000);
-      const fresh = await kept.show();
-      assert.notEqual(fresh.id, long.id);
-      await ran(kept);
-      assert.equal(kept.shown(fresh.id), null, "after a run it is not what there is");
     });
 
     test("stopped after any step, the next round finishes what is left", async (test) => {

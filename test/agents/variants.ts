@@ -13,8 +13,8 @@ export const VARIANTS = {
   "report-apart": [
     {
       file: "src/turns/ending.ts",
-      from: "gone ?? new Map()), ...reports, ...below];",
-      to: "gone ?? new Map()), ...below];",
+      from: "[...answers, ...reports, ...below, ...told];",
+      to: "[...answers, ...below, ...told];",
     },
     {
       file: "src/turns/ending.ts",
@@ -64,8 +64,8 @@ export const VARIANTS = {
   "kill-apart": [
     {
       file: "src/turns/ending.ts",
-      from: "...reports, ...below];",
-      to: "...reports];",
+      from: "...reports, ...below, ...told];",
+      to: "...reports, ...told];",
     },
     {
       file: "src/turns/ending.ts",

@@ -8,7 +8,7 @@ import { RealWorld } from "../../src/base/world.ts";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
 import type { Change } from "../../src/store/store.ts";
-import type { Draft } from "../../src/transcript/entry.ts";
+import { entryId, type Draft } from "../../src/transcript/entry.ts";
 import { sayLine } from "./say.ts";
 
 const [home = ""] = process.argv.slice(2);
@@ -36,49 +36,54 @@ async function step(name: string, now: string, work: () => Promise<unknown>): Pr
   sayLine({ did: name, now });
 }
 
-async function archive(): Promise<string> {
-  const row = await store.session(key);
-  const { id: transcript, lastSeq } = row?.transcript ?? { id: "", lastSeq: 0 };
-  await store.commit([{ do: "archive", key, expect: { transcript, lastSeq }, why: "asked" }]);
-  return transcript;
+function anew(transcript: string): Promise<unknown> {
+  return store.commit([{ do: "rotate", key, fence: 0, after: 5, transcript, cwd: "/", keep: "nothing" }]);
 }
 
-let id = "";
+let id = world.newId();
 const blob = await store.putBlob(Buffer.from("a result"));
-await step("open", "lives 3", () =>
+const compaction: Draft = {
+  ...{ type: "compaction", timestamp: new Date(world.nowMs()).toISOString(), summary: "three" },
+  ...{ firstKeptEntryId: entryId(id, 2), tokensBefore: 1 },
+};
+await step("open", "lives 3 .jsonl", () =>
   store.commit([
     {
       do: "open",
       key,
-      transcript: world.newId(),
+      transcript: id,
       cwd: "/",
       parent: null,
       settings: {},
       copy: null,
       ifExists: "refuse",
     },
-    append(0, [said("one"), said("two", { blob }), said("three")]),
+    append(0, [said("one"), said("two", { blob }), compaction], 2),
   ]),
 );
-await step("archive with the last words", "archived 4", async () => {
-  const row = await store.session(key);
-  const expect = { transcript: row?.transcript.id ?? "", lastSeq: 4 };
-  id = expect.transcript;
-  await store.commit([append(3, [said("four")]), { do: "archive", key, expect, why: "stale" }]);
+await step("go on in a new file", "lives 3 .jsonl.jsonl", async () => {
+  id = world.newId();
+  await store.commit([{ do: "rotate", key, fence: 0, after: 3, transcript: id, cwd: "/", keep: "context" }]);
 });
-await step("pack", "packed 4", () => store.pack(id));
-await step("unpack", "archived 4", () => store.unpack(id));
-await step("restore", "lives 4", () => store.commit([{ do: "restore", archive: id, over: null }]));
-await step("write on", "lives 5", () => store.commit([append(4, [said("five")])]));
-const other = world.newId();
-await step("begin anew", "both 0", () =>
-  store.commit([{ do: "rotate", key, fence: 0, after: 5, transcript: other, cwd: "/", keep: "nothing" }]),
+await step("archive with the last words", "archived 4 .jsonl.jsonl", () =>
+  store.commit([
+    append(3, [said("four")]),
+    { do: "archive", key, expect: { transcript: id, lastSeq: 4 }, why: "stale" },
+  ]),
 );
-await step("swap", "both 5", () =>
+await step("pack", "packed 4 .zst.zst", () => store.pack(id));
+await step("unpack", "archived 4 .jsonl.jsonl", () => store.unpack(id));
+await step("restore", "lives 4 .jsonl.jsonl", () =>
+  store.commit([{ do: "restore", archive: id, over: null }]),
+);
+await step("write on", "lives 5 .jsonl.jsonl", () => store.commit([append(4, [said("five")])]));
+const other = world.newId();
+await step("begin anew", "both 0 .jsonl.jsonl.jsonl", () => anew(other));
+await step("swap", "both 5 .jsonl.jsonl.jsonl", () =>
   store.commit([{ do: "restore", archive: id, over: { key, transcript: other, lastSeq: 5 } }]),
 );
-await step("purge the other", "lives 5", () => store.commit([{ do: "purge", archive: other }]));
-await step("archive", "archived 5", archive);
-await step("pack again", "packed 5", () => store.pack(id));
-await step("purge", "gone 0", () => store.commit([{ do: "purge", archive: id }]));
+await step("purge the other", "lives 5 .jsonl.jsonl", () => store.commit([{ do: "purge", archive: other }]));
+await step("begin anew again", "both 0 .jsonl.jsonl.jsonl", () => anew(world.newId()));
+await step("pack what was", "both, packed 0 .jsonl.zst.zst", () => store.pack(id));
+await step("delete", "gone 0", () => store.commit([{ do: "delete", key, expect: null }]));
 await store.close();

@@ -130,7 +130,9 @@ export function requestOf({ method, path, operation }: Place): fc.Arbitrary<Aske
       const line = `${method} ${path}`;
       if (method === "GET") {
         const query = Object.entries(input).map(
-          ([name, each]) => `${encoded(name)}=${encoded(String(each))}`,
+          // A generated object may have a `toString` that is none.
+          ([name, each]) =>
+            `${encoded(name)}=${encoded(typeof each === "object" ? JSON.stringify(each) : String(each))}`,
         );
         return { line, path: `${filled}?${query.join("&")}`, init: { method } };
       }

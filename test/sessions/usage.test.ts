@@ -74,7 +74,8 @@ describe("usage", () => {
     await stage.reopen();
     const { usage, tree } = await stage.sessions.status(MAIN);
     assert.deepEqual(usage, own);
-    assert.deepEqual([tree.input, tree.cost], [own.input + 200, own.cost + 2]);
+    const billionth = (dollars: number): number => Math.round(dollars * 1e9); // Sums depend on their order, by a hair.
+    assert.deepEqual([tree.input, billionth(tree.cost)], [own.input + 200, billionth(own.cost + 2)]);
     const below = await stage.sessions.status(child);
     assert.deepEqual([below.usage.input, below.tree.input, below.root, below.depth], [100, 200, MAIN, 1]);
     const { sessions } = await stage.sessions.list({ parent: MAIN });

@@ -258,7 +258,7 @@ export async function everyRange(at: Corner, key: SessionKey): Promise<unknown> 
   return read;
 }
 
-export async function rotating(
+async function rotating(
   at: Corner,
   key: SessionKey,
   more: Partial<Of<"rotate">> = {},

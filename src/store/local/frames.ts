@@ -215,7 +215,11 @@ function makeFile(path: string, fill: (write: (bytes: Buffer) => void) => (() =>
 /** The names of new transcripts are durable when it returns. */
 export function syncNames(paths: readonly string[]): void {
   // Up to the folder of all agents: whoever made them may have crashed before they were synced.
-  const folders = paths.flatMap((path) => [dirname(path), dirname(dirname(path)), dirname(dirname(dirname(path)))]);
+  const folders = paths.flatMap((path) => [
+    dirname(path),
+    dirname(dirname(path)),
+    dirname(dirname(dirname(path))),
+  ]);
   for (const each of new Set(folders)) syncDirectory(each);
 }
 

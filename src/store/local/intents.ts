@@ -134,12 +134,7 @@ class Slice {
     if (intent.do === "tidy") {
       const { agent, files } = intent;
       const gone = files.flatMap((file) =>
-        goneOf(
-          this.#paths,
-          { ...file, agent },
-          formOf(this.#database, file.transcript),
-          this.#how.notify,
-        ),
+        goneOf(this.#paths, { ...file, agent }, formOf(this.#database, file.transcript), this.#how.notify),
       );
       this.#files.set(n, gone);
       return true;

@@ -74,7 +74,7 @@ export class Packing {
   }
 
   async #run(): Promise<void> {
-    await null; // whoever asks in the same moment
+    await Promise.resolve(); // whoever asks in the same moment
     while (this.#wanted.length > 0) {
       const some = this.#isClosing ? this.#wanted : this.#next();
       try {
@@ -132,7 +132,10 @@ export class Packing {
       moves.map(({ archive }, at) => {
         const words = failed.get(archive) ?? kept.left[at] ?? null;
         // Its files may be missing because it was purged just now.
-        return [archive, words === null ? null : gone.has(archive) ? noSuchArchive(archive) : faultFrom(words)];
+        return [
+          archive,
+          words === null ? null : gone.has(archive) ? noSuchArchive(archive) : faultFrom(words),
+        ];
       }),
     );
   }

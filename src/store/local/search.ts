@@ -14,12 +14,10 @@ import { constants, setPriority } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import type { FaultWords } from "../../base/fault.ts";
-import { SEARCH_TEXT_CHARS_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import { textOf } from "../../transcript/entry.ts";
-import { readForward, seekSeq } from "../../transcript/read.ts";
 import type { Changed, Hits, SearchQuery } from "../store.ts";
+import { addTexts, Budget, TEXTS_AT_ONCE } from "./indexing.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import { epochOf, tune } from "./schema.ts";
 import { numberOf, snapshot } from "./spliced.ts";
@@ -39,9 +37,8 @@ export type FromSearch =
 const GROUPS_AT_ONCE = 64;
 const CHANGES_AT_ONCE = 256;
 
-/** Sessions looked at in one stretch, when all have to be, as long as not more of their entries are new. */
+/** Sessions looked at in one stretch, when all have to be. */
 const SESSIONS_AT_ONCE = 64;
-const TEXTS_AT_ONCE = 256;
 
 /** What is said in quick succession is read in one go. */
 const LOOK_AFTER_MS = 20;
@@ -123,47 +120,60 @@ class Search {
   #catchUp(): boolean {
     const ends = this.#feedEnds();
     const seen = this.#seen();
-    if (seen.scanned === null && seen.cursor === ends.newest && seen.epoch === this.#epoch) return false;
+    const isRead = seen.scanned === null && seen.cursor === ends.newest && seen.epoch === this.#epoch;
+    if (isRead && !this.#words.isForgetting) return false;
     this.#words.together(() => {
+      this.#words.forgetSome(TEXTS_AT_ONCE);
+      if (isRead) return;
       // The feed does not reach back to where we were, or it is another one: read everything again, by the table.
       const lost = seen.epoch !== this.#epoch || seen.cursor < ends.oldest - 1 || seen.cursor > ends.newest;
       if (lost) this.#startOver(ends.newest);
       else if (seen.scanned !== null) this.#addSessions(seen.cursor, seen.scanned);
       else this.#addGroups(seen.cursor);
     }); // X1
-    return this.#behind() > 0;
+    return this.#behind() > 0 || this.#words.isForgetting;
   }
 
   /** What is there stays, but for what was deleted while we were not told. */
   #startOver(cursor: number): void {
-    for (const transcript of this.#words.transcripts())
-      if (numberOf(this.#state, transcript) === null) this.#words.forget(transcript);
+    for (const transcript of this.#words.transcripts()) this.#forgetIfGone(transcript);
     this.#words.saw({ epoch: this.#epoch, cursor, scanned: 0 });
   }
 
-  /** What was said in these groups, and nothing that came later: that is told by later ones (X2). */
+  /** One that is back by now stays, with what is known of it. */
+  #forgetIfGone(transcript: string): void {
+    if (numberOf(this.#state, transcript) === null) this.#words.forget(transcript);
+  }
+
+  /**
+   * What was said in these groups, and nothing that came later: that is told by later ones (X2). Should it be too much for one stretch,
+   * the next one begins with the first group that is not done.
+   */
   #addGroups(cursor: number): void {
     const groups = this.#state
       .prepare("SELECT n, body FROM feed WHERE n > ? ORDER BY n LIMIT ?")
       .all(cursor, GROUPS_AT_ONCE);
-    const lastSeqs = new Map<SessionKey, number>();
+    const told = new Map<SessionKey, { readonly lastSeq: number; readonly since: number }>();
     let through = cursor;
     let changes = 0;
     for (const group of groups) {
       const changed = JSON.parse(String(group["body"])) as Changed[];
+      const n = Number(group["n"]);
       changes += changed.length;
       if (changes > CHANGES_AT_ONCE && through > cursor) break;
       for (const { key, lastSeq, deleted } of changed) {
-        if (deleted) for (const transcript of this.#words.ofKey(key)) this.#words.forget(transcript);
-        if (deleted) lastSeqs.delete(key);
-        else lastSeqs.set(key, lastSeq);
+        if (deleted) for (const transcript of this.#words.ofKey(key)) this.#forgetIfGone(transcript);
+        if (deleted) told.delete(key);
+        else told.set(key, { lastSeq, since: told.get(key)?.since ?? n });
       }
-      through = Number(group["n"]);
+      through = n;
     }
     const transcriptOf = this.#state.prepare("SELECT transcript FROM sessions WHERE key = ?");
-    for (const [key, lastSeq] of lastSeqs) {
-      const found = transcriptOf.get(key);
-      if (found) this.#addTranscript(String(found["transcript"]), lastSeq); // else deleted meanwhile; the feed will say so
+    const budget = new Budget();
+    for (const [key, { lastSeq, since }] of told) {
+      const found = transcriptOf.get(key); // else deleted meanwhile; the feed will say so
+      if (found && !this.#addTranscript(String(found["transcript"]), lastSeq, budget))
+        through = Math.min(through, since - 1);
     }
     this.#words.saw({ epoch: this.#epoch, cursor: through, scanned: null });
   }
@@ -172,56 +182,35 @@ class Search {
     const some = this.#state
       .prepare("SELECT n, transcript FROM sessions WHERE n > ? ORDER BY n LIMIT ?")
       .all(scanned, SESSIONS_AT_ONCE);
+    const budget = new Budget();
     let through = scanned;
-    let added = 0;
     for (const { n, transcript } of some) {
-      if (added > TEXTS_AT_ONCE) break;
-      added += this.#addTranscript(String(transcript), Infinity);
+      if (!this.#addTranscript(String(transcript), Infinity, budget)) break;
       through = Number(n);
     }
-    const isLast = some.length < SESSIONS_AT_ONCE && added <= TEXTS_AT_ONCE;
+    const isLast = some.length < SESSIONS_AT_ONCE && through === Number(some.at(-1)?.["n"] ?? scanned);
     this.#words.saw({ epoch: this.#epoch, cursor, scanned: isLast ? null : through });
   }
 
-  /** How many texts it added. A transcript that cannot be read is passed over, and tried again when something is added to it. */
-  #addTranscript(transcript: string, lastSeq: number): number {
+  /** False: not all of it. One that cannot be read is passed over, and tried again when something is added to it. */
+  #addTranscript(transcript: string, lastSeq: number, budget: Budget): boolean {
+    if (budget.isSpent) return false;
     try {
-      return this.#addTexts(transcript, lastSeq);
+      const taken = snapshot(this.#state, this.#paths, transcript);
+      if (taken === null) return true;
+      try {
+        this.#rename(taken.row);
+        return addTexts(this.#words, taken, lastSeq, budget);
+      } finally {
+        taken.source.close();
+      }
     } catch (error) {
       if (!(error instanceof Error && "syscall" in error)) throw error;
-      if (this.#unreadable.has(transcript)) return 0;
+      if (this.#unreadable.has(transcript)) return true;
       this.#unreadable.add(transcript);
       this.#say({ say: "trouble", message: `transcript ${transcript} cannot be searched: ${error.message}` });
-      return 0;
+      return true;
     }
-  }
-
-  #addTexts(transcript: string, lastSeq: number): number {
-    const taken = snapshot(this.#state, this.#paths, transcript);
-    if (taken === null) return 0;
-    const { row, source } = taken;
-    let added = 0;
-    try {
-      this.#rename(row);
-      let { seq, offset } = this.#words.place(row.transcript.id);
-      // The offset is a shortcut; should the file have been made anew, its lines are found by seq.
-      if (offset > source.size) offset = seekSeq(source, seq + 1);
-      for (const { item, offset: at, bytes } of readForward(source, offset, row.transcript.lastSeq)) {
-        const isEntry = item.type !== "gap" && item.type !== "session";
-        if (isEntry && item.seq > lastSeq) break;
-        offset = at + bytes;
-        if (!isEntry || item.seq <= seq) continue;
-        seq = item.seq;
-        const text = textOf(item).slice(0, SEARCH_TEXT_CHARS_MAX);
-        if (text === "") continue;
-        this.#words.add(row.transcript.id, seq, text);
-        added += 1;
-      }
-      this.#words.put(row.transcript.id, row, { seq, offset });
-    } finally {
-      source.close();
-    }
-    return added;
   }
 
   /**

@@ -95,7 +95,12 @@ export type WriterAsk =
 export type Results = readonly (readonly [id: number, result: Receipt | FaultWords])[];
 
 export type WriterAnswer =
-  readonly Claim[] | readonly string[] | readonly Begun[] | readonly Counted[] | readonly boolean[] | null;
+  | readonly Claim[]
+  | readonly string[]
+  | readonly Begun[]
+  | readonly Counted[]
+  | readonly boolean[]
+  | null;
 
 export type FromWriter =
   // As text, which crosses several times faster than a list of small objects.

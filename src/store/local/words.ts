@@ -11,13 +11,21 @@ import { isFull } from "./trouble.ts";
 /** How text becomes words: without accents and case. */
 export const TOKENIZER = "unicode61 remove_diacritics 2";
 
+/** Another shape is thrown away: everything in it can be made again. */
+const SHAPE = 2;
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS seen (one INTEGER PRIMARY KEY, epoch TEXT NOT NULL, cursor INTEGER NOT NULL, scanned INTEGER);
-  CREATE TABLE IF NOT EXISTS transcripts (id TEXT PRIMARY KEY, key TEXT NOT NULL, agent TEXT NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS transcripts (
+    n INTEGER PRIMARY KEY AUTOINCREMENT, -- never given again: one that comes back is another
+    id TEXT NOT NULL UNIQUE, key TEXT NOT NULL, agent TEXT NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL
+  );
   CREATE INDEX IF NOT EXISTS transcripts_key ON transcripts (key);
-  CREATE TABLE IF NOT EXISTS texts (n INTEGER PRIMARY KEY, transcript TEXT NOT NULL, seq INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS texts (n INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, seq INTEGER NOT NULL);
   CREATE INDEX IF NOT EXISTS texts_transcript ON texts (transcript);
+  CREATE TABLE IF NOT EXISTS forgotten (transcript INTEGER PRIMARY KEY); -- nothing of them is found; their texts go by and by
   CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = '${TOKENIZER}');
+  PRAGMA user_version = ${SHAPE};
 `;
 
 const HITS_USUALLY = 20;
@@ -42,6 +50,7 @@ export class Words {
   readonly #database: DatabaseSync;
   readonly #addText: StatementSync;
   readonly #addWords: StatementSync;
+  readonly #enter: StatementSync;
   readonly #setPlace: StatementSync;
   readonly #getPlace: StatementSync;
 
@@ -60,10 +69,11 @@ export class Words {
     this.#database = prepared(path);
     this.#addText = this.#database.prepare("INSERT INTO texts (transcript, seq) VALUES (?,?)");
     this.#addWords = this.#database.prepare("INSERT INTO words (rowid, text) VALUES (?,?)");
-    this.#setPlace = this.#database.prepare(
-      "INSERT OR REPLACE INTO transcripts (id, key, agent, seq, offset) VALUES (?,?,?,?,?)",
+    this.#enter = this.#database.prepare(
+      "INSERT INTO transcripts (id, key, agent, seq, offset) VALUES (?,?,?,0,0) ON CONFLICT DO NOTHING",
     );
-    this.#getPlace = this.#database.prepare("SELECT seq, offset FROM transcripts WHERE id = ?");
+    this.#setPlace = this.#database.prepare("UPDATE transcripts SET seq = ?, offset = ? WHERE n = ?");
+    this.#getPlace = this.#database.prepare("SELECT n, seq, offset FROM transcripts WHERE id = ?");
   }
 
   /** All of it, or nothing. */
@@ -96,21 +106,22 @@ export class Words {
       .run(epoch, cursor, scanned);
   }
 
-  place(transcript: string): Place {
-    const row = this.#getPlace.get(transcript);
-    return { seq: Number(row?.["seq"] ?? 0), offset: Number(row?.["offset"] ?? 0) };
-  }
-
-  put(
+  /** With the number by which its texts are added. */
+  place(
     transcript: string,
     of: { readonly key: SessionKey; readonly agent: string },
-    { seq, offset }: Place,
-  ): void {
-    this.#setPlace.run(transcript, of.key, of.agent, seq, offset);
+  ): Place & { readonly n: number } {
+    this.#enter.run(transcript, of.key, of.agent);
+    const row = this.#getPlace.get(transcript);
+    return { n: Number(row?.["n"]), seq: Number(row?.["seq"]), offset: Number(row?.["offset"]) };
   }
 
-  add(transcript: string, seq: number, text: string): void {
-    this.#addWords.run(this.#addText.run(transcript, seq).lastInsertRowid, text);
+  put(n: number, { seq, offset }: Place): void {
+    this.#setPlace.run(seq, offset, n);
+  }
+
+  add(n: number, seq: number, text: string): void {
+    this.#addWords.run(this.#addText.run(n, seq).lastInsertRowid, text);
   }
 
   transcripts(): readonly string[] {
@@ -127,19 +138,38 @@ export class Words {
       .map(({ id }) => String(id));
   }
 
+  /** Nothing of it is found any more. Its texts go by and by (forgetSome), however many they are. */
   forget(transcript: string): void {
     for (const sql of [
-      "DELETE FROM words WHERE rowid IN (SELECT n FROM texts WHERE transcript = ?)",
-      "DELETE FROM texts WHERE transcript = ?",
+      "INSERT INTO forgotten (transcript) SELECT n FROM transcripts WHERE id = ?",
       "DELETE FROM transcripts WHERE id = ?",
     ])
       this.#database.prepare(sql).run(transcript);
   }
 
+  /** Texts of what is forgotten are still there. */
+  get isForgetting(): boolean {
+    return this.#database.prepare("SELECT 1 FROM forgotten LIMIT 1").get() !== undefined;
+  }
+
+  forgetSome(most: number): void {
+    const first = this.#database.prepare("SELECT transcript FROM forgotten LIMIT 1").get();
+    if (!first) return;
+    const transcript = Number(first["transcript"]);
+    const some = this.#database
+      .prepare("SELECT n FROM texts WHERE transcript = ? LIMIT ?")
+      .all(transcript, most);
+    const [words, texts] = ["DELETE FROM words WHERE rowid = ?", "DELETE FROM texts WHERE n = ?"].map((sql) =>
+      this.#database.prepare(sql),
+    );
+    for (const { n } of some) for (const each of [words, texts]) each?.run(Number(n));
+    if (some.length < most)
+      this.#database.prepare("DELETE FROM forgotten WHERE transcript = ?").run(transcript);
+  }
+
   /** The same history under another name. Where both are known, one of them was read again after a loss: that one goes. */
   rename(from: string, to: string): void {
     if (this.#getPlace.get(to) !== undefined) return this.forget(from);
-    this.#database.prepare("UPDATE texts SET transcript = ? WHERE transcript = ?").run(to, from);
     this.#database.prepare("UPDATE transcripts SET id = ? WHERE id = ?").run(to, from);
   }
 
@@ -150,7 +180,7 @@ export class Words {
     const found = this.#database
       .prepare(
         `SELECT t.key, t.id, texts.seq, snippet(words, 0, '', '', '…', 24) AS snippet
-         FROM words JOIN texts ON texts.n = words.rowid JOIN transcripts AS t ON t.id = texts.transcript
+         FROM words JOIN texts ON texts.n = words.rowid JOIN transcripts AS t ON t.n = texts.transcript
          WHERE words MATCH ?1 AND (?2 IS NULL OR t.agent = ?2) AND (?3 IS NULL OR t.key = ?3)
            AND (?4 IS NULL OR t.key IN (SELECT value FROM json_each(?4)))
          ORDER BY words.rowid DESC LIMIT ?5`,
@@ -191,12 +221,19 @@ export function throwAway(path: string): void {
 function prepared(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
+    const shape = Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
+    const isNew = database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+    if (shape !== SHAPE && !isNew) {
+      database.close();
+      throwAway(path);
+      return prepared(path);
+    }
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = OFF"); // derived: losing it costs time, not history
     database.exec(SCHEMA);
     return database;
   } catch (error) {
-    database.close();
+    if (database.isOpen) database.close();
     throw error;
   }
 }
