@@ -82,10 +82,7 @@ export function settled(job: Job, nowMs: number, note: string): Job {
 }
 
 /** Where a run happens. */
-function runKey(
-  { id, agent, target }: Pick<Job, "id" | "agent" | "target">,
-  runId: string,
-): SessionKey {
+function runKey({ id, agent, target }: Pick<Job, "id" | "agent" | "target">, runId: string): SessionKey {
   return target.kind === "session"
     ? target.key
     : cronRunKey({ agent: parseAgent(agent), job: id, run: runId });

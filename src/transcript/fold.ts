@@ -45,9 +45,7 @@ export function openingOf(body: Body): string | null {
 
 /** Whether a person wrote it, or a program that speaks for one: not another session, a timer, or sessiond itself. */
 export function isPersonal(body: Body): boolean {
-  return (
-    body.type === "message" && body.message.role === "user" && body.provenance?.kind === "external_user"
-  );
+  return body.type === "message" && body.message.role === "user" && body.provenance?.kind === "external_user";
 }
 
 /** Never empty, as an opening never is: so who has a title keeps it (F1). */
