@@ -12,9 +12,10 @@ import type { Change, Receipt } from "../src/store/store.ts";
 import type { Draft, Message } from "../src/transcript/entry.ts";
 import { Reports, type Said } from "../test/turns/reports.ts";
 import type { Delivery, Effect } from "../test/turns/tools.ts";
+import { CurrentWorld } from "./current.ts";
 
 export class Home {
-  readonly clock: Clock;
+  readonly clock: CurrentWorld;
   readonly store: MemoryStore;
   readonly reports = new Reports();
   readonly effects: Effect[] = [];
@@ -41,7 +42,7 @@ export class Home {
 
   /** `trace`: hears every line of the ledger; null: nobody does. */
   constructor(first: World, trace: ((line: string) => void) | null) {
-    this.clock = new Clock(first);
+    this.clock = new CurrentWorld(first);
     this.store = new MemoryStore(this.clock);
     this.#trace = trace;
   }
@@ -132,31 +133,6 @@ function taskIn(
     to: told.sessionKey,
     isTold: (details as Partial<Spawned> | undefined)?.spawned?.isTold === true,
   };
-}
-
-/** The world of whichever life there is now: the tables have no other clock. */
-class Clock implements World {
-  current: World;
-
-  constructor(first: World) {
-    this.current = first;
-  }
-
-  nowMs(): number {
-    return this.current.nowMs();
-  }
-
-  random(): number {
-    return this.current.random();
-  }
-
-  newId(): string {
-    return this.current.newId();
-  }
-
-  sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return this.current.sleep(ms, signal);
-  }
 }
 
 /** What the result of a spawn keeps. */

@@ -5,11 +5,12 @@ import type { SessionKey } from "../../src/routing/key.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
 import type { Change, Receipt } from "../../src/store/store.ts";
 import type { Judge } from "./judge.ts";
+import { CurrentWorld } from "../current.ts";
 
 const PROBLEMS_MAX = 50;
 
 export class Town {
-  readonly now: Now;
+  readonly now: CurrentWorld;
   readonly store: MemoryStore;
   readonly problems: string[] = [];
   readonly #judge: Judge;
@@ -17,7 +18,7 @@ export class Town {
   commits = 0;
 
   constructor(first: World, judge: Judge) {
-    this.now = new Now(first);
+    this.now = new CurrentWorld(first);
     this.store = new MemoryStore(this.now);
     this.#judge = judge;
   }
@@ -51,30 +52,5 @@ export class Town {
 
   wrong(what: string): void {
     if (this.problems.length < PROBLEMS_MAX) this.problems.push(what);
-  }
-}
-
-/** The world of whichever life there is now. */
-class Now implements World {
-  current: World;
-
-  constructor(first: World) {
-    this.current = first;
-  }
-
-  nowMs(): number {
-    return this.current.nowMs();
-  }
-
-  random(): number {
-    return this.current.random();
-  }
-
-  newId(): string {
-    return this.current.newId();
-  }
-
-  sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return this.current.sleep(ms, signal);
   }
 }
