@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** How often it is looked at. What is measured is how much later than this it came. */
-const RESOLUTION_MS = 20;
+/** How often it is looked at; what is measured is how much later than this it came. Rarely: each look wakes an idle process. */
+const RESOLUTION_MS = 100;
 
 /** Begins to watch how late this process comes to things. What is returned says it: 99 of 100 times at most, since last asked. */
 export function loopDelay(): () => number | null {
