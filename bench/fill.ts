@@ -8,7 +8,7 @@ import { RealWorld, SimulatedWorld } from "../src/base/world.ts";
 import { directKey, groupKey, hookKey, mainKey, parseAgent, type SessionKey } from "../src/routing/key.ts";
 import type { RunState } from "../src/sessions/session.ts";
 import type { LocalStore } from "../src/store/local/local.ts";
-import type { Change } from "../src/store/store.ts";
+import type { Change } from "../src/store/change.ts";
 import { entryId, type Draft } from "../src/transcript/entry.ts";
 import { textAt, userMessage } from "./load.ts";
 import { searchIdle, type Scratch } from "./scratch.ts";

@@ -18,7 +18,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RealWorld } from "../src/base/world.ts";
 import { directKey, parseAgent, type SessionKey } from "../src/routing/key.ts";
 import type { LocalStore } from "../src/store/local/local.ts";
-import type { Change } from "../src/store/store.ts";
+import type { Change } from "../src/store/change.ts";
 import { Connection, Daemon } from "./daemon.ts";
 import {
   interleaved,

@@ -9,7 +9,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { SimulatedWorld } from "../src/base/world.ts";
 import { directKey, parseAgent, type SessionKey } from "../src/routing/key.ts";
 import type { LocalStore } from "../src/store/local/local.ts";
-import type { Change } from "../src/store/store.ts";
+import type { Change } from "../src/store/change.ts";
 import type { Draft } from "../src/transcript/entry.ts";
 
 /** With the stamp, the provenance and the envelope of the format this makes a line of about 1 KiB. */

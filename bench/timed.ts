@@ -1,4 +1,5 @@
-import type { Change, Receipt, Store } from "../src/store/store.ts";
+import type { Change, Receipt } from "../src/store/change.ts";
+import type { Store } from "../src/store/store.ts";
 
 /** One commit: what it was, and from when to when. */
 export interface TimedCommit {

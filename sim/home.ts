@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { World } from "../src/base/world.ts";
 import type { SessionKey } from "../src/routing/key.ts";
 import { MemoryStore } from "../src/store/memory.ts";
-import type { Change, Receipt } from "../src/store/store.ts";
+import type { Change, Receipt } from "../src/store/change.ts";
 import type { Draft, Message } from "../src/transcript/entry.ts";
 import { Reports, type Said } from "../test/turns/reports.ts";
 import type { Delivery, Effect } from "../test/turns/tools.ts";

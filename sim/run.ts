@@ -4,7 +4,7 @@ import { SimulatedWorld } from "../src/base/world.ts";
 import { Fault } from "../src/base/fault.ts";
 import { opening } from "../src/calls/send.ts";
 import { DEFAULT_AGENT, mainKey, parseKey } from "../src/routing/key.ts";
-import type { Change } from "../src/store/store.ts";
+import type { Change } from "../src/store/change.ts";
 import { watch } from "./follower.ts";
 import { listen } from "./grants.ts";
 import { Home } from "./home.ts";

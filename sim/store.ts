@@ -10,7 +10,8 @@
 
 import { Fault } from "../src/base/fault.ts";
 import type { World } from "../src/base/world.ts";
-import type { Change, Claim, Receipt, Store } from "../src/store/store.ts";
+import type { Change, Receipt } from "../src/store/change.ts";
+import type { Claim, Store } from "../src/store/store.ts";
 import { LEASE_MS } from "../src/limits.ts";
 import type { Home } from "./home.ts";
 import type { Death } from "./plan.ts";

@@ -52,16 +52,14 @@ export type { Provenance } from "./routing/provenance.ts";
 export type { Outcome, RunState, Session, Settings, Signal, Tail, Usage } from "./sessions/session.ts";
 export { LocalStore, type LocalParts } from "./store/local/local.ts";
 export { MemoryStore } from "./store/memory.ts";
+export type { Change, Posted, Receipt } from "./store/change.ts";
 export type {
-  Change,
   Changed,
   Claim,
   Hits,
   Page,
   PageOf,
-  Posted,
   Range,
-  Receipt,
   SearchQuery,
   SessionQuery,
   Store,

@@ -12,6 +12,7 @@ import { cleaning } from "./base/redact.ts";
 import type { World } from "./base/world.ts";
 import type { System, Tokens } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
+import { Later } from "./calls/later.ts";
 import { News } from "./calls/news.ts";
 import { isReminder } from "./calls/received.ts";
 import { opening } from "./calls/send.ts";
@@ -31,7 +32,8 @@ import type { Processes } from "./sandbox/processes.ts";
 import { Lanes } from "./scheduler/lanes.ts";
 import { Slots } from "./scheduler/slots.ts";
 import { Budgets } from "./sessions/budget.ts";
-import type { Change, Receipt, Store } from "./store/store.ts";
+import type { Change, Receipt } from "./store/change.ts";
+import type { Store } from "./store/store.ts";
 import { heartbeatEnded } from "./timers/alert.ts";
 import { Clock } from "./timers/clock.ts";
 import { armJobs } from "./timers/arming.ts";
@@ -127,7 +129,7 @@ export function wire(wiring: Wiring): Wired {
     outbox: { store, commit, world, log, channels: doors },
   };
   const lanes: Lanes<SessionWorker> = new Lanes({ ...base, begin: (claim) => beginWork(work, claim) });
-  const clock = new Clock({ ...base, commit, due });
+  const clock = new Clock({ ...base, commit: thenDelivered(lanes, commit), due });
   const system: System = {
     ...shared,
     ...unattended,
@@ -146,12 +148,20 @@ export function wire(wiring: Wiring): Wired {
   return { system, bus, door };
 }
 
+/** What an alarm sends no turn hands over: who has its session is told. Else whoever claims it next does it. */
+function thenDelivered(lanes: Lanes<SessionWorker>, commit: System["commit"]): System["commit"] {
+  return async (changes) => {
+    const receipt = await commit(changes);
+    for (const change of changes) if (change.do === "send") lanes.worker(change.outgoing.key)?.deliver();
+    return receipt;
+  };
+}
+
 /** Who follows a session that was put out of the way hears of it. */
 function tellArchived(bus: Bus, changes: readonly Change[]): void {
   for (const change of changes) {
     if (change.do === "archive") bus.archived(change.key, change.expect.transcript);
-    if (change.do === "restore" && change.over !== null)
-      bus.archived(change.over.key, change.over.transcript);
+    if (change.do === "restore" && change.over !== null) bus.swapped(change.over.key, change.over.transcript);
   }
 }
 
@@ -180,7 +190,7 @@ function unattendedIn(
   const doors: ReadonlyMap<string, Deliver> = new Map([...channels, ["timer", door]]);
   const programs = (): ReadonlySet<SessionKey> => withPrograms(processes);
   const upkeep = new Upkeep({ ...base, commit, policy: config.upkeep, programs });
-  return { heartbeat, jobs, upkeep, due, doors };
+  return { heartbeat, jobs, upkeep, later: new Later(world, log), due, doors };
 }
 
 /** Every agent's main session exists from the first start, its heartbeat, and the alarms of its jobs; then what was left is gone on with. */

@@ -64,6 +64,7 @@ const WORLD = "base/world.ts";
  */
 const ON_REAL_DISKS = [
   "store/local/writer.ts",
+  "store/local/filing.ts",
   "store/local/intents.ts",
   "store/local/search.ts",
   "store/local/blobs.ts",

@@ -7,12 +7,12 @@
 //   M4. What is due runs when it is due, unless nobody was there, or another run of it went on.
 //   M5. Every run is begun by one letter, and ends once: as its turn said, or lost when that said nothing.
 //   M6. A job that fails too often is disabled, and told of once.
-//   M7. Answers are told as often as runs had something to say: once each.
+//   M7. Answers are told as often as runs had something to say: once each; at a door at least once, unless the outbox refused it.
 //   M8. A heart beats once at a time, only in its hours, and again and again while somebody is there.
 
 import { isWithin } from "../../src/timers/hours.ts";
 import { isTimer } from "../../src/mail/task.ts";
-import type { Change, Receipt } from "../../src/store/store.ts";
+import type { Change, Receipt } from "../../src/store/change.ts";
 import type { Job, Run } from "../../src/timers/job.ts";
 import { JOB_MADE_UP_MAX, ON_TIME_MS, RUN_LOST_MS } from "../../src/timers/limits.ts";
 import { staggerOf } from "../../src/timers/schedule.ts";
@@ -53,6 +53,7 @@ export class Judge {
   /** What a turn said of its end, and when, by the id of the run. */
   readonly #ends = new Map<string, { readonly outcome: string; readonly atMs: number }>();
   readonly #owed = new Map<string, number>(); //   answers, by id: how often each was told
+  readonly #refused = new Set<string>(); //        answers that were never to leave, or were given up
   readonly #notices = new Map<string, number>(); // by job
   readonly #beats = new Map<string, number[]>();
   #aliveSinceMs = 0;
@@ -86,6 +87,7 @@ export class Judge {
         const outcome = turnEndIn(change.outgoing)?.outcome ?? "?";
         this.#ends.set(route.thread ?? "", { outcome, atMs: nowMs });
       }
+      if (change.do === "settle" && change.refused !== null) this.#refused.add(change.id);
       if (change.do === "setJob") problems.push(...this.#set(change.job, nowMs));
     }
     return problems;
@@ -222,15 +224,21 @@ export class Judge {
       const isFree = job.current === null && job.why === null && nowMs - this.#aliveSinceMs > LATE_MS_MAX;
       if (isFree && next < byMs) problems.push(`M4 ${job.id}: ${next} was due, and nobody has seen to it`);
     }
-    // A door may be asked again after a death, under the same id; a letter is there once.
-    for (const [id, count] of this.#owed)
-      if (id.startsWith("cause:") && count !== 1) problems.push(`M7 ${id} was told ${count} times`);
+    problems.push(...this.#told());
     if (nowMs - this.#aliveSinceMs > 2 * 86_400_000)
       for (const agent of this.#plan.agents.filter((_, n) => n % 2 === 0)) {
         const sinceMs = nowMs - (this.#beats.get(agent)?.at(-1) ?? 0);
         if (sinceMs > BEAT_MS + 13 * 3_600_000) problems.push(`M8 ${agent} has not beaten for ${sinceMs} ms`);
       }
     return { problems, tally: { ...sums, ...this.#tally } };
+  }
+
+  /** M7. A door may be asked again after a death, under the same id; a letter is there once. */
+  #told(): string[] {
+    const wrong = [...this.#owed].filter(([id, count]) =>
+      id.startsWith("cause:") ? count !== 1 : count === 0 && !this.#refused.has(id),
+    );
+    return wrong.map(([id, count]) => `M7 ${id} was told ${count} times`);
   }
 
   /** M6. */

@@ -6,7 +6,8 @@ import { SimulatedWorld } from "../../src/base/world.ts";
 import { deadlineDue } from "../../src/children/deadline.ts";
 import { readConfig } from "../../src/config/load.ts";
 import { mainKey } from "../../src/routing/key.ts";
-import type { Change, Receipt, Store } from "../../src/store/store.ts";
+import type { Change, Receipt } from "../../src/store/change.ts";
+import type { Store } from "../../src/store/store.ts";
 import { heartbeatEnded } from "../../src/timers/alert.ts";
 import { Clock } from "../../src/timers/clock.ts";
 import { timerDoor } from "../../src/timers/ended.ts";
@@ -108,7 +109,7 @@ export class Life {
   async #commit(changes: readonly Change[]): Promise<Receipt> {
     if (this.isDead) return await never();
     this.#commits += 1;
-    const isLast = this.#commits === this.#death.commit;
+    const isLast = this.#commits >= this.#death.commit; // Or the next one: what is refused is not durable.
     if (isLast && this.#death.when === "before") return await this.#die();
     const receipt = await this.#town.commit(changes, this.world.nowMs());
     if (isLast) return await this.#die();

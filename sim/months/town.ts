@@ -3,7 +3,7 @@
 import type { World } from "../../src/base/world.ts";
 import type { SessionKey } from "../../src/routing/key.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
-import type { Change, Receipt } from "../../src/store/store.ts";
+import type { Change, Receipt } from "../../src/store/change.ts";
 import type { Judge } from "./judge.ts";
 import { CurrentWorld } from "../current.ts";
 

@@ -40,6 +40,14 @@ export const MONTHS_VARIANTS = {
       to: "skipped: job.counts.skipped + Math.sign(count) }",
     },
   ],
+  /** What is to leave through a door is not sent. */
+  "door-not-told": [
+    {
+      file: "src/timers/delivering.ts",
+      from: "  return refused === null ? [send] : [send,",
+      to: "  return refused === null ? [] : [send,",
+    },
+  ],
   /** The clock of the zone is read as if it never changed. */
   "clocks-never-change": [
     {

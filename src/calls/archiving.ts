@@ -5,15 +5,21 @@ import { Fault } from "../base/fault.ts";
 import { unlessLate } from "../base/waiting.ts";
 import { mainKey, parseKey, type AgentId } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Archive, Change, Untouched } from "../store/store.ts";
+import type { Change, Untouched } from "../store/change.ts";
+import type { Archive, Store } from "../store/store.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
-import { ARCHIVE_PACK_MS } from "./limits.ts";
+import { ARCHIVE_BEGIN_CHARS_MIN, ARCHIVE_PACK_MS, ARCHIVES_NAMED_MAX } from "./limits.ts";
 import { reached } from "./reach.ts";
 import { mustRest, quietTree } from "./removing.ts";
 import { sessionKey } from "./setting-shapes.ts";
 import { iso } from "./views.ts";
 
 const id = z.string().describe("The id of an archive.");
+const idOrBeginning = z
+  .string()
+  .describe(
+    `The id of an archive, or the beginning of it: at least ${ARCHIVE_BEGIN_CHARS_MIN} characters, that no other begins with.`,
+  );
 
 const archiveInput = z.strictObject({ sessionKey });
 const archivedOutput = z.strictObject({
@@ -25,7 +31,8 @@ const archivedOutput = z.strictObject({
 const archivesInput = z.strictObject({
   agent: z.string().optional(),
   sessionKey: sessionKey.optional(),
-  id: id.optional(),
+  parent: sessionKey.optional().describe("Only of sessions that were born below this one."),
+  id: idOrBeginning.optional(),
   limit: z.int().min(1).max(200).default(50),
   cursor: z.string().optional().describe("`next` of the page before."),
 });
@@ -40,14 +47,14 @@ const row = z.strictObject({
     ),
   archivedAt: z.string(),
   title: z.string().describe("Its label, or the first words that a person wrote."),
-  entries: z.int(),
+  entries: z.int().describe("How many it has. Of a session that had begun anew, only those since."),
   bytes: z.int().describe("Of its transcripts."),
   packedBytes: z.int().nullable().describe("What they take on the disk; null: they are not packed yet."),
 });
 const archivesOutput = z.strictObject({ archives: z.array(row), next: z.string().nullable() });
 
 const restoreInput = z.strictObject({
-  id,
+  id: idOrBeginning,
   swap: z
     .boolean()
     .default(false)
@@ -62,7 +69,7 @@ const restoredOutput = z.strictObject({
   archived: id.nullable().describe("The session that was in its place; null: there was none."),
 });
 
-const purgeInput = z.strictObject({ id });
+const purgeInput = z.strictObject({ id: idOrBeginning });
 const purgedOutput = z.strictObject({ id, sessionKey, bytes: z.int().describe("That it took on the disk.") });
 
 /** With everything below it, in one commit, the lowest first. A person may archive what upkeep never would, but for main. */
@@ -103,12 +110,15 @@ async function packed({ world, upkeep }: System, sessions: readonly Session[]): 
 async function archives(
   { store }: System,
   _caller: Caller,
-  { sessionKey: text, agent, id: one, limit, cursor }: z.output<typeof archivesInput>,
+  { sessionKey: text, parent, agent, id: named, limit, cursor }: z.output<typeof archivesInput>,
 ): Promise<Done<z.input<typeof archivesOutput>>> {
+  const one = named === undefined ? null : await meant(store, named);
+  if (named !== undefined && one === null) return just({ archives: [], next: null });
   const page = await store.archives({
     ...(agent === undefined ? {} : { agent }),
     ...(text === undefined ? {} : { key: parseKey(text) }),
-    ...(one === undefined ? {} : { id: one }),
+    ...(parent === undefined ? {} : { parent: parseKey(parent) }),
+    ...(one === null ? {} : { id: one.id }),
     newest: true,
     limit,
     cursor: cursor ?? null,
@@ -116,22 +126,37 @@ async function archives(
   return just({ archives: page.rows.map(shown), next: page.next });
 }
 
-function shown({ session, key, archivedAtMs, ...archived }: Archive): z.input<typeof row> {
-  const { title, settings, transcript } = session;
+function shown(archived: Archive): z.input<typeof row> {
+  const { id: own, key, agent, why, archivedAtMs, session, bytes, packedBytes } = archived;
   return {
-    ...archived,
-    sessionKey: key,
-    archivedAt: iso(archivedAtMs),
-    title: settings.label ?? title,
-    entries: transcript.lastSeq,
+    ...{ id: own, sessionKey: key, agent, why, archivedAt: iso(archivedAtMs) },
+    title: session.settings.label ?? session.title,
+    ...{ entries: entriesOf(archived), bytes, packedBytes },
   };
 }
 
-async function found({ store }: System, one: string): Promise<Archive> {
-  const [archived] = (await store.archives({ id: one, limit: 1 })).rows;
-  if (archived !== undefined) return archived;
-  throw new Fault("not_found", `there is no archive ${one}`, {
-    todo: "`archives` lists those that there are",
+/** Numbers go on when a conversation begins anew, so the last one says nothing of how many there are. */
+function entriesOf({ session, firstSeq }: Archive): number {
+  return session.transcript.lastSeq - firstSeq + 1;
+}
+
+/** By its id, or the beginning of it. Null: none. Fault bad_input when several begin so. */
+async function meant(store: Store, text: string): Promise<Archive | null> {
+  const [exact] = (await store.archives({ id: text, limit: 1 })).rows;
+  if (exact !== undefined || text.length < ARCHIVE_BEGIN_CHARS_MIN) return exact ?? null;
+  const { rows, next } = await store.archives({ idPrefix: text, limit: ARCHIVES_NAMED_MAX });
+  const [only, ...others] = rows;
+  if (others.length === 0) return only ?? null;
+  const named = rows.map(({ id: each, key }) => `${each} (${key})`).join(", ");
+  const more = next === null ? "" : " or another";
+  throw new Fault("bad_input", `archive ${text} may be ${named}${more}: write more of its id`);
+}
+
+async function found({ store }: System, text: string): Promise<Archive> {
+  const archived = await meant(store, text);
+  if (archived !== null) return archived;
+  throw new Fault("not_found", `there is no archive ${text}`, {
+    todo: `\`archives\` lists those that there are; the beginning of an id has at least ${ARCHIVE_BEGIN_CHARS_MIN} characters`,
   });
 }
 
@@ -141,7 +166,8 @@ async function restore(
   _caller: Caller,
   input: z.output<typeof restoreInput>,
 ): Promise<Done<z.input<typeof restoredOutput>>> {
-  const { id: one, key, session } = await found(system, input.id);
+  const archived = await found(system, input.id);
+  const { id: one, key } = archived;
   const present = await system.store.session(key);
   if (present !== null && !input.swap)
     throw new Fault("exists", `${key} has a session now: nothing was restored`, {
@@ -155,7 +181,7 @@ async function restore(
       if (present !== null) await packed(system, [present]);
       return {
         sessionKey: key,
-        entries: session.transcript.lastSeq,
+        entries: entriesOf(archived),
         archived: present?.transcript.id ?? null,
       };
     },

@@ -16,7 +16,8 @@ import type { Processes } from "../sandbox/processes.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Lanes } from "../scheduler/lanes.ts";
 import type { Slots } from "../scheduler/slots.ts";
-import type { Change, Receipt, Store } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
+import type { Store } from "../store/store.ts";
 import type { Clock } from "../timers/clock.ts";
 import type { JobParts } from "../timers/firing.ts";
 import type { HeartbeatParts } from "../timers/heartbeat.ts";
@@ -25,6 +26,7 @@ import type { McpServers } from "../tools/mcp/tools.ts";
 import type { Calling } from "../tools/tool.ts";
 import type { Answers } from "../turns/answers.ts";
 import type { SessionWorker } from "../turns/worker.ts";
+import type { Later } from "./later.ts";
 import type { Totals } from "./totals.ts";
 
 /** What a person may do: look; work with sessions; say who may. Each contains those before it. */
@@ -67,6 +69,7 @@ export interface System {
   readonly memory: Memory; //      what agents write down
   readonly answers: Answers;
   readonly totals: Totals;
+  readonly later: Later; //        chat commands that take long
   readonly tokens: Tokens | null; // null: nobody but this program calls
   /**
    * For what follows from a call once its changes are durable. What a call itself does is in its changes: a second commit may

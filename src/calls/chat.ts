@@ -15,7 +15,6 @@
 
 import { z } from "zod";
 import type { Bus, Event } from "../events/bus.ts";
-import { follow } from "../events/follow.ts";
 import { PAGE_ROWS_MAX } from "../limits.ts";
 import type { Verbose } from "../config/config.ts";
 import type { Outgoing, Route } from "../mail/letter.ts";
@@ -24,13 +23,13 @@ import { maySend } from "../routing/policy.ts";
 import { inForce } from "../sessions/inforce.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Page } from "../store/store.ts";
-import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
+import { textOf, type Block, type Entry } from "../transcript/entry.ts";
 import { failureWords } from "../turns/ending.ts";
 import { isSilent, NO_REPLY, resultTold, stepTold, wordsOf } from "../turns/replies.ts";
 import { isNote } from "../transcript/note.ts";
 import type { TurnEnded, TurnStarted } from "../turns/where.ts";
 import type { System } from "./call.ts";
-import { place, placeAfter, seqAt } from "./place.ts";
+import { followFrom, place, placeAfter, placeIn, type Place } from "./place.ts";
 import { configured } from "./reach.ts";
 import type { Streamed } from "./streams.ts";
 
@@ -76,23 +75,23 @@ export async function chat(
   configured(system, parseAgent(agent));
   const { key, replyTo } = system.routes.of({ ...who, thread, topic: false, agent: parseAgent(agent) });
   const session = await system.store.session(key);
-  const { lastSeq = 0 } = session?.transcript ?? {};
-  const seq = seqAt(from ?? null, { name: "the chat", bornAtMs: session?.bornAtMs ?? null, lastSeq });
-  return shown(new View(system, key, replyTo), bus, { session, from: seq }, signal);
+  const at = await placeIn(system.store, { name: "the chat", session }, from ?? null);
+  return shown(new View(system, key, replyTo), bus, { session, at }, signal);
 }
 
 async function* shown(
   view: View,
   bus: Bus,
-  { session, from }: { readonly session: Session | null; readonly from: number },
+  { session, at }: { readonly session: Session | null; readonly at: Place },
   signal: AbortSignal,
 ): AsyncGenerator<Streamed<Shown>> {
-  // What a turn says depends on what it began with: so the one that runs at `from` is read whole.
-  for (const entry of session === null ? [] : await view.turnAt(session, from)) await view.entry(entry);
+  // What a turn says depends on what it began with: so the one that runs there is read whole.
+  for (const entry of session === null ? [] : await view.turnAt(session, at.seq)) await view.entry(entry);
   if (session?.state.kind === "running" && view.types(true))
     yield passing({ type: "typing", isTyping: true });
-  const following = { key: view.key, readSince: (seq: number) => view.readSince(seq) };
-  for await (const event of follow(bus, following, from, signal)) yield* view.of(event);
+  const { key } = view;
+  const followed = { key, place: at, bornAtMs: session?.bornAtMs ?? null, look: () => view.look() };
+  for await (const event of followFrom(view.store, bus, followed, signal)) yield* view.of(event);
 }
 
 /** What is being read: the turn it is in, and what of it concerns the visitor. */
@@ -106,6 +105,7 @@ interface Reading {
 
 class View {
   readonly key: SessionKey;
+  readonly store: System["store"];
   readonly #system: System;
   readonly #route: Route;
   #reading: Reading | null = null; // null: no turn is open
@@ -116,15 +116,15 @@ class View {
 
   constructor(system: System, key: SessionKey, route: Route) {
     this.#system = system;
+    this.store = system.store;
     this.#route = route;
     this.key = key;
   }
 
   /** The session may come into being only later. */
-  async *readSince(seq: number): AsyncIterable<Entry | Gap> {
-    const session = await this.#system.store.session(this.key);
-    this.#row = session;
-    if (session !== null) yield* this.#system.store.entries(session.transcript.id, { since: seq });
+  async look(): Promise<Session | null> {
+    this.#row = await this.store.session(this.key);
+    return this.#row;
   }
 
   /** The entries up to `seq` of the turn that is open there, oldest first; none: no turn is. */
@@ -132,7 +132,7 @@ class View {
     this.#row = session;
     const turn: Entry[] = [];
     if (seq === 0) return turn;
-    for await (const entry of this.#system.store.entries(session.transcript.id, { before: seq + 1 })) {
+    for await (const entry of this.store.entries(session.transcript.id, { before: seq + 1 })) {
       if (entry.type === "gap") continue;
       if (isNote(entry, "turn-ended")) return [];
       turn.push(entry);
@@ -144,7 +144,7 @@ class View {
   async *of(event: Event): AsyncGenerator<Streamed<Shown>> {
     if (event.type === "entry") {
       const message = await this.entry(event.entry);
-      if (message !== null) yield { event: message, resume: await this.#placeAfter(event.seq) };
+      if (message !== null) yield { event: message, resume: await this.#placeAfter(event.entry) };
       if (isNote(event.entry, "turn-ended") && this.types(false))
         yield passing({ type: "typing", isTyping: false });
     } else if (event.type === "state") {
@@ -156,9 +156,9 @@ class View {
     }
   }
 
-  async #placeAfter(seq: number): Promise<string | null> {
-    this.#row ??= await this.#system.store.session(this.key); // It was opened since.
-    return this.#row && placeAfter(seq, this.#row.bornAtMs);
+  async #placeAfter(entry: Entry): Promise<string | null> {
+    const row = this.#row ?? (await this.look()); // It was opened since.
+    return row && placeAfter(entry, row.bornAtMs);
   }
 
   /** True: this is news. */
@@ -218,7 +218,7 @@ class View {
     content: readonly Block[],
   ): Promise<Extract<Shown, { type: "message" }> | null> {
     if (!isTheirs || content.length === 0 || isSilent(content)) return null;
-    if (seq > this.#refused.upTo) await this.#look();
+    if (seq > this.#refused.upTo) await this.#lookAtRefused();
     if (this.#row === null) return null; // it was deleted
     const id = `${this.#row.transcript.id}:${turn}:${what}`; // the outbox counts those who are answered behind it
     if (this.#refused.ids.has(id)) return null;
@@ -227,13 +227,12 @@ class View {
   }
 
   /** What was refused is known up to the last entry: both are one commit (turns/turn.ts, U3). */
-  async #look(): Promise<void> {
-    const { store } = this.#system;
-    this.#row = await store.session(this.key);
+  async #lookAtRefused(): Promise<void> {
+    await this.look();
     const ids = new Set<string>();
     let cursor: string | null = null;
     do {
-      const page: Page<Outgoing> = await store.outbox({
+      const page: Page<Outgoing> = await this.store.outbox({
         refused: true,
         key: this.key,
         cursor,

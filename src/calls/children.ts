@@ -12,7 +12,7 @@ import { agentOf, mainKey, parseAgent, parseKey, type AgentId, type SessionKey }
 import { isAbove, livingBelow } from "../sessions/below.ts";
 import { scopesOf } from "../sessions/inforce.ts";
 import type { Session, Settings } from "../sessions/session.ts";
-import type { Change, Receipt } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
 import { checked, isAllowed } from "../tools/tool.ts";
 import type { Details } from "../turns/tasks.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";

@@ -121,6 +121,9 @@ const commandList = z.strictObject({
       name: z.string().describe("Without its slash."),
       aliases: z.array(z.string()),
       takes: z.string().describe("What may follow it; empty: nothing."),
+      words: z
+        .array(z.string())
+        .describe("What its first word may be, as far as that is known, for completion."),
       about: z.string(),
     }),
   ),
@@ -153,10 +156,11 @@ export function commandCalls(rows: Rows) {
       idempotent: true,
       run: async () =>
         just({
-          commands: COMMANDS.map(({ name, aliases = [], takes, about }) => ({
+          commands: COMMANDS.map(({ name, aliases = [], takes, words = [], about }) => ({
             name,
             aliases: [...aliases],
             takes,
+            words: [...words],
             about,
           })),
         }),

@@ -60,30 +60,35 @@ export async function found(system: System, caller: Caller, text: string): Promi
       );
     seen.push(...page.filter((job) => seesJob(caller, job)));
   }
+  return meant(text, seen, "a list of the jobs says what they are called (`sessiond cron`)");
+}
+
+type Called = Pick<Job, "id" | "name">;
+
+/** Of these, the one that is meant by its id, its name, or the beginning of its id. `todo` is for who means none. */
+export function meant<Of extends Called>(text: string, seen: readonly Of[], todo: string): Of {
+  const exact = seen.find(({ id }) => id === text);
+  if (exact !== undefined) return exact;
   const named = seen.filter(({ name }) => name === text);
   const begun = text.length < JOB_BEGIN_CHARS_MIN ? [] : seen.filter(({ id }) => id.startsWith(text));
   const [only, ...others] = named.length > 0 ? named : begun;
-  if (only === undefined) throw noJob(text, seen);
+  if (only === undefined) throw noJob(text, seen, todo);
   if (others.length === 0) return only;
   const ids = [only, ...others].map(({ id, name }) => (name === "" ? id : `${id} (${name})`));
   throw new Fault("bad_input", `${shown(text)} may be ${ids.slice(0, 8).join(", ")}; write its whole id`);
 }
 
-const LISTS = "a list of the jobs says what they are called (`sessiond cron`)";
-
-function noJob(text: string, seen: readonly Job[]): Fault {
+function noJob(text: string, seen: readonly Called[], todo: string): Fault {
   if (text.length < JOB_BEGIN_CHARS_MIN && seen.some(({ id }) => id.startsWith(text)))
     return new Fault(
       "not_found",
       `there is no job ${shown(text)}: say ${JOB_BEGIN_CHARS_MIN} characters or more of its id, or its name`,
-      { todo: LISTS },
+      { todo },
     );
   const near = nearest(
     text,
     seen.flatMap(({ id, name }) => (name === "" ? [id] : [name, id])),
   );
   const hint = near === null ? "" : `; did you mean ${near}?`;
-  return new Fault("not_found", `there is no job ${shown(text)}${hint}`, {
-    todo: LISTS,
-  });
+  return new Fault("not_found", `there is no job ${shown(text)}${hint}`, { todo });
 }

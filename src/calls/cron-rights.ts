@@ -10,7 +10,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { agentOf, describeKey, type AgentId } from "../routing/key.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Job, Schedule } from "../timers/job.ts";
 import type { Caller } from "./call.ts";
 import { JOB_FRESH_MS_MIN } from "./limits.ts";

@@ -18,7 +18,7 @@ import {
   type SessionKey,
 } from "../routing/key.ts";
 import type { Session, SessionLimits } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Delivery, Job, JobSpec, Target } from "../timers/job.ts";
 import { JOB_FAILURES_DEFAULT } from "../timers/limits.ts";
 import type { Caller, System } from "./call.ts";

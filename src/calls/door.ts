@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { CALLED_OFF } from "../base/waiting.ts";
-import type { Change, Receipt } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Call, Caller, Person, System } from "./call.ts";

@@ -9,11 +9,20 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { copiedOf } from "../children/copy.ts";
 import { ENTRY_LOOKBACK_ENTRIES, FORK_BYTES_MAX, FORK_ENTRIES_MAX, ID_CHARS_MAX } from "../limits.ts";
-import { agentOf, isMadeUp, madeUpKey, namedKey, type AgentId, type SessionKey } from "../routing/key.ts";
+import {
+  agentOf,
+  isMadeUp,
+  madeUpKey,
+  namedKey,
+  repeatableKey,
+  type AgentId,
+  type SessionKey,
+} from "../routing/key.ts";
 import type { Session, Settings, ToolScope } from "../sessions/session.ts";
 import { scopesOf, tighter } from "../sessions/inforce.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { configured, keyFor, reached } from "./reach.ts";
+import { principalOf } from "./send.ts";
 import { setInput } from "./setting-shapes.ts";
 
 export const forkInput = z.strictObject({
@@ -33,6 +42,15 @@ export const forkInput = z.strictObject({
     .min(1)
     .optional()
     .describe("A name for the fork, which becomes a part of its key; without it, one is made up."),
+  id: z
+    .string()
+    .min(1)
+    .max(ID_CHARS_MAX)
+    .optional()
+    .describe(
+      "For programs that may ask again: an id of your own in place of a name, with `entry` or `seq`. The same one gives the " +
+        "same fork.",
+    ),
   label: setInput.shape.label,
 });
 
@@ -48,17 +66,18 @@ type Agent = Extract<Caller, { kind: "agent" }>;
 export async function fork(
   system: System,
   caller: Caller,
-  { sessionKey, entry, seq, name, label = null }: z.output<typeof forkInput>,
+  { sessionKey, label = null, ...asked }: z.output<typeof forkInput>,
 ): Promise<Done<z.input<typeof forked>>> {
-  if (entry !== undefined && seq !== undefined)
-    throw new Fault("bad_input", "fork: name an entry by its id or by its seq, not by both");
+  mustAgree(asked);
+  const { entry, seq, id } = asked;
   if (caller.kind === "agent") mustBeHigh(caller);
   const source = await reached(system, caller, keyFor(caller, sessionKey));
   configured(system, source.agent);
   if (caller.kind === "agent") mustBeAllowed(caller, source);
   const agent = source.agent as AgentId;
-  const key = keyCalled(agent, name, { what: "fork", id: system.world.newId() });
-  if ((await system.store.session(key)) !== null)
+  const key = keyOfFork(system, caller, source, asked);
+  const isThere = (await system.store.session(key)) !== null;
+  if (isThere && id === undefined)
     throw new Fault("exists", `there is a session ${key}; choose another name, or write to that one`);
   const through = entry === undefined ? (seq ?? null) : await seqOf(system, source, entry);
   const copied = await copiedOf(system.store, source, through);
@@ -75,7 +94,25 @@ export async function fork(
     ifExists: "refuse",
   } as const;
   const output = { sessionKey: key, from: source.key, throughSeq: copy.throughSeq, entries: ids.size };
-  return { changes: [opened], output: () => output };
+  return { changes: isThere ? [] : [opened], output: () => output };
+}
+
+type Asked = Pick<z.output<typeof forkInput>, "entry" | "seq" | "name" | "id">;
+
+function mustAgree({ entry, seq, name, id }: Asked): void {
+  if (entry !== undefined && seq !== undefined)
+    throw new Fault("bad_input", "fork: name an entry by its id or by its seq, not by both");
+  // Whoever asks again would else be told of another newest entry than the one that the fork ends with.
+  if (id !== undefined && (name !== undefined || (entry === undefined && seq === undefined)))
+    throw new Fault("bad_input", "fork: an id stands in place of a name, and goes with an entry or a seq");
+}
+
+/** With an id it is that of whoever asks, for that entry: two people may both have a fork 1. */
+function keyOfFork(system: System, caller: Caller, source: Session, asked: Asked): SessionKey {
+  const { entry, seq, name, id } = asked;
+  const agent = source.agent as AgentId;
+  if (id === undefined) return keyCalled(agent, name, { what: "fork", id: system.world.newId() });
+  return repeatableKey(agent, [principalOf(caller), source.key, entry ?? `#${seq}`, id]);
 }
 
 /** As somebody calls it, or as nobody does: then upkeep may take it, and so no name that is given may look like that. */

@@ -185,9 +185,10 @@ export class Sessions {
 
   async #close(): Promise<void> {
     this.#closing.abort(new Fault("closed", "sessions are closed"));
-    const { upkeep, lanes, clock, mcp, memory, processes, store } = this.#system;
+    const { later, upkeep, lanes, clock, mcp, memory, processes, store } = this.#system;
     // One after the other, whatever becomes of the one before: a home that is not let go cannot be opened again.
-    const ended = [await settled(upkeep.close()), await settled(clock.close())];
+    const ended = [await settled(later.close())];
+    ended.push(await settled(upkeep.close()), await settled(clock.close()));
     ended.push(await settled(lanes.close()));
     this.#bus.close();
     ended.push(await settled(mcp.close()), await settled(processes.killEverything()));

@@ -14,6 +14,12 @@ export const HISTORY_CALL_CHARS_MAX = 400;
 /** How long whoever archives a session waits until it is packed; what takes longer is packed while nobody waits. */
 export const ARCHIVE_PACK_MS = 10_000;
 
+/** Characters of an archive's id that are a beginning: fewer are often a slip, and one that erases takes them too. */
+export const ARCHIVE_BEGIN_CHARS_MIN = 6;
+
+/** Archives that an error names, where several begin alike. */
+export const ARCHIVES_NAMED_MAX = 8;
+
 /** Steps of a plan of upkeep that one answer tells: about a hundred kilobytes, a millisecond of the main thread. */
 export const PLAN_STEPS_MAX = 1_000;
 
@@ -100,9 +106,10 @@ export const JOB_TIMES_TOLD = 5;
 
 /**
  * How long a chat command of a channel is waited for before it is answered: whoever brought it waits too, and some give up after half
- * a minute. What takes longer is done all the same.
+ * a minute. What takes longer is done all the same, and how it ended is told when it has, within a day: who asked has forgotten it then.
  */
 export const COMMAND_WAIT_MS = 15_000;
+export const COMMAND_WORK_MS_MAX = 24 * 60 * 60 * 1_000;
 
 /**
  * Answers of a session that have not left, or, apart from them, that may not: with so many no command adds one. Nobody reads a

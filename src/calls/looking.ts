@@ -66,7 +66,8 @@ export const lookingCalls = {
     run: trace,
   }),
   search: call({
-    about: "Finds words in what was said, in all sessions, in those of an agent, or in one.",
+    about:
+      "Finds words in what was said, in all sessions, in those of an agent, or in one. What is archived is not looked into: restore it first.",
     who: "person",
     tool: null,
     scope: "read",

@@ -5,7 +5,7 @@ import type { Log } from "../base/log.ts";
 import type { Letter } from "../mail/letter.ts";
 import { wishOf } from "../mail/wish.ts";
 import type { SessionKey } from "../routing/key.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Job, Run, RunOutcome } from "../timers/job.ts";
 
 export interface Reset {

@@ -7,6 +7,7 @@ import type { Session } from "../sessions/session.ts";
 import { isMatch } from "../store/rules.ts";
 import type { Page, SearchQuery, SessionQuery } from "../store/store.ts";
 import type { Caller, System } from "./call.ts";
+import { iso } from "./views.ts";
 
 /** The session that a text names: the caller's own when it names none, a person's main session. */
 export function keyFor(caller: Caller, text: string | undefined): SessionKey {
@@ -19,11 +20,25 @@ export async function reached(system: System, caller: Caller, key: SessionKey): 
   const session = await system.store.session(key);
   const isSeen = session !== null && sees(caller, session);
   if (session !== null && isSeen) return session;
+  if (session === null) await mustNotBeArchived(system, caller, key);
   // To whom it is hidden, a session that exists looks like one that does not, except that the rule is named.
   if (caller.kind === "person")
     throw new Fault("not_found", `there is no session ${key}; if the key is right, a message to it opens it`);
   const rule = `that you may see (tools.visibility is ${visibilityOf(caller)})`;
   throw new Fault("forbidden", `there is no session ${key} ${rule}`);
+}
+
+/** not_found, with what to do, of a key that has no session but an archive which the caller may see. To others it is not there. */
+export async function mustNotBeArchived(system: System, caller: Caller, key: SessionKey): Promise<void> {
+  const { store } = system;
+  const [archive] = (await store.archives({ key, newest: true, limit: 1 })).rows;
+  if (archive === undefined || !sees(caller, archive.session) || (await store.session(key)) !== null) return;
+  const since = iso(archive.archivedAtMs).slice(0, 10);
+  throw new Fault(
+    "not_found",
+    `${key} is archived since ${since}: \`sessiond restore ${key}\` brings it back`,
+    { todo: "bring it back first; `archives` lists what there is of it" },
+  );
 }
 
 /** What a caller may see of all sessions. */

@@ -3,20 +3,27 @@
 // A command that changes something is obeyed at most once, however often its channel delivers it. That it came is durable before it
 // is obeyed: as a timer that is due when nobody delivers it again any more, and then does nothing. So a crash in between leaves a
 // command that was not obeyed, or one whose answer is lost; whoever wrote it hears nothing, and writes it again. One that only looks
-// is answered whenever it comes, but while its answer waits not again.
+// is answered whenever it comes, but while its answer waits not again. One that takes long is answered twice: that it is at work, and
+// what came of it (later.ts).
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import { unlessAborted, unlessLate } from "../base/waiting.ts";
 import type { Route } from "../mail/letter.ts";
 import { mainKey, type SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Timer } from "../timers/timer.ts";
 import { call, type Done, type Person, type System } from "./call.ts";
 import { WEB } from "./chat.ts";
 import { commandIn, messageIn, personOf, textIn, type Found } from "./commands.ts";
 import { placeOf } from "./commands/command.ts";
-import { COMMAND_ANSWERS_MAX, COMMAND_REMEMBERED_MS, COMMAND_WAIT_MS } from "./limits.ts";
+import {
+  COMMAND_ANSWERS_MAX,
+  COMMAND_REMEMBERED_MS,
+  COMMAND_WAIT_MS,
+  COMMAND_WORK_MS_MAX,
+} from "./limits.ts";
 import { carriedOut } from "./running.ts";
 import { received, receiveInput } from "./schemas.ts";
 import { arrival, opening, receive } from "./send.ts";
@@ -112,17 +119,21 @@ async function mustHaveRoom(system: System, key: SessionKey, route: Route): Prom
   if (isToldHere(route) || !(await isFull(system, key, false))) return;
   throw new Fault(
     "mailbox_full",
-    `${COMMAND_ANSWERS_MAX} answers of ${key}, or more than a page, have not left`,
+    `${COMMAND_ANSWERS_MAX} answers of ${key}, or more than a page, have not left, or are still to come`,
     {
       todo: `wait until ${route.channel} takes them; \`sessiond outbox\` shows them`,
     },
   );
 }
 
-/** Of many that come at once each sees the others' answers only when they are there: by so many there may be more. */
-async function isFull({ store }: System, key: SessionKey, refused: boolean): Promise<boolean> {
+/**
+ * What is still to come counts as if it were there. Of many that come at once each sees the others' answers only when they are there:
+ * by so many there may be more.
+ */
+async function isFull({ store, later }: System, key: SessionKey, refused: boolean): Promise<boolean> {
   const { rows, next } = await store.outbox({ key, refused, limit: COMMAND_ANSWERS_MAX });
-  return rows.length >= COMMAND_ANSWERS_MAX || next !== null;
+  const coming = refused ? 0 : later.of(key);
+  return rows.length + coming >= COMMAND_ANSWERS_MAX || next !== null;
 }
 
 // ── Obeying and answering ───────────────────────────────────────────────────────────────────────────────────
@@ -140,24 +151,56 @@ async function answered(rows: Rows, came: Came, found: Found, answer: Answer): P
   // Whoever is not to be answered is not obeyed: else a chat could give itself leave.
   if (before.bySetting !== null && before.byRules !== null)
     return await sent(system, answer, { text: "it was not obeyed", refused: before.bySetting });
-  const text = textIn(await obeyed(rows, came, found, answer.key));
+  const work = obeyed(rows, came, found, answer);
+  const lines = isToldHere(answer.route) ? await work : await inTime(came, work);
   const after = await permitted(system, answer);
   // What switches answers off is the last that is answered.
-  return await sent(system, answer, { text, refused: before.bySetting === null ? null : after.bySetting });
+  const refused = before.bySetting === null ? null : after.bySetting;
+  const first = sent(system, answer, { text: textIn(lines ?? AT_WORK), refused });
+  if (lines === null) tellLater(system, answer, { work, first });
+  return await first;
 }
 
+/** Null: it takes longer, or whoever brought it has gone. */
+async function inTime<Value>({ system, signal }: Came, work: Promise<Value>): Promise<Value | null> {
+  try {
+    return await unlessAborted(unlessLate(system.world, COMMAND_WAIT_MS, work), signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return null;
+  }
+}
+
+const AT_WORK = ["still at it; the answer comes when it is done"];
+
+/** After the first word, and under an id of its own: it is another answer. Here only what is set by then says whether it may leave. */
+function tellLater(
+  system: System,
+  answer: Answer,
+  { work, first }: { readonly work: Promise<readonly string[]>; readonly first: Promise<unknown> },
+): void {
+  system.later.add(answer.key, work, async (lines) => {
+    await Promise.allSettled([first]);
+    const { bySetting: refused } = await permitted(system, answer);
+    await sent(system, { ...answer, id: `${answer.id}:end` }, { text: textIn(lines), refused });
+  });
+}
+
+/** Who is told with the receipt is not told anything later: there the command itself says that it is not done yet. */
 async function obeyed(
   rows: Rows,
   { system, caller, input, signal }: Came,
   { command, rest }: Found,
-  sessionKey: SessionKey,
+  { key, route }: Answer,
 ): Promise<readonly string[]> {
+  const waiting = isToldHere(route)
+    ? { signal, timeoutMs: COMMAND_WAIT_MS }
+    : { signal: system.later.closing, timeoutMs: COMMAND_WORK_MS_MAX };
   const at = placeOf(rows, {
+    ...waiting,
     system,
     caller,
-    signal,
-    sessionKey,
-    timeoutMs: COMMAND_WAIT_MS,
+    sessionKey: key,
     say: (message) => receive(system, caller, { ...input, message, mode: "followup" }),
   });
   try {

@@ -2,10 +2,12 @@
 
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { mainKey, parseKey, type AgentId, type SessionKey } from "../routing/key.ts";
-import { below } from "../sessions/below.ts";
+import { PAGE_ROWS_MAX } from "../limits.ts";
+import { agentOf, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
+import { below, childrenOf } from "../sessions/below.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
+import type { Archive, ArchiveQuery, Page, Store } from "../store/store.ts";
 import { ARCHIVE_AT_ONCE } from "../upkeep/limits.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { reached } from "./reach.ts";
@@ -18,64 +20,102 @@ export const removed = z.strictObject({
   removed: z.int().describe("How many sessions are gone: it, and all below it. 0: it had only archives."),
   archives: z
     .int()
-    .describe(
-      "How many archives of a key that had no session are gone. Those of sessions go with them, and are not counted.",
-    ),
+    .describe("How many archives are gone: of these keys, and of all that had been archived below them."),
 });
 
 /**
- * With everything below it, in one commit, the lowest first. Each delete expects what was seen here: whoever writes to one of
- * them in between, or spawns below one, makes the store refuse all of it. So nothing is lost that nobody had looked at, and
- * no child is left below a parent that is gone.
+ * With everything below it: what was put away goes first, the lowest first, in pieces, so that nobody waits behind many; the last of
+ * them and all sessions are one commit. A crash, or a refusal, in between leaves whoever is above the rest, and who asks again erases
+ * that. Each delete expects what was seen here: whoever writes to one of them in between, or spawns below one, makes the store refuse
+ * all of it. So no session is lost that nobody had looked at, and no child is left below a parent that is gone.
  */
 export async function remove(
   system: System,
   caller: Caller,
   input: z.output<typeof removeInput>,
 ): Promise<Done<z.input<typeof removed>>> {
-  const asked = parseKey(input.sessionKey);
-  const left = await archivesAlone(system, asked);
-  if (left !== null) return left;
-  const session = await reached(system, caller, asked);
-  if (session.key === mainKey(session.agent as AgentId))
-    throw new Fault("forbidden", `${session.key} always exists: an agent's main session is never removed`);
-  const tree = await quietTree(system, session, "removed");
-  const changes = tree.map(({ key, transcript }): Change => {
-    return { do: "delete", key, expect: { transcript: transcript.id, lastSeq: transcript.lastSeq } };
+  const key = parseKey(input.sessionKey);
+  if (key === mainKey(agentOf(key)) && (await system.store.session(key)) !== null)
+    throw new Fault("forbidden", `${key} always exists: an agent's main session is never removed`);
+  let erased = 0;
+  let tree = await treeOf(system.store, key);
+  if (tree.sessions.length + tree.archives.length === 0) await reached(system, caller, key); // It says so.
+  await mustAllRest(system, tree.sessions, { top: key, done: "removed" });
+  while (tree.archives.length > ARCHIVE_AT_ONCE) {
+    const first = tree.archives.slice(0, -ARCHIVE_AT_ONCE);
+    for (let at = 0; at < first.length; at += ARCHIVE_AT_ONCE)
+      erased += await erasedOf(system, first.slice(at, at + ARCHIVE_AT_ONCE));
+    tree = await treeOf(system.store, key); // What has happened meanwhile?
+    await mustAllRest(system, tree.sessions, { top: key, done: "removed" });
+  }
+  const { sessions, archives } = tree;
+  const deletes = sessions.map(({ key: each, transcript }): Change => {
+    return { do: "delete", key: each, expect: { transcript: transcript.id, lastSeq: transcript.lastSeq } };
   });
-  const output = { sessionKey: session.key, removed: tree.length, archives: 0 };
-  return { changes: changes.toReversed(), output: () => output };
+  const output = { sessionKey: key, removed: sessions.length, archives: erased + archives.length };
+  return { changes: [...archives.map(purge), ...deletes.toReversed()], output: () => output };
 }
 
-/**
- * What was put away under a key that has no session. Many are erased in pieces, the oldest first, so that nobody waits behind them;
- * a crash in between leaves the rest, and whoever asks again erases that. Null: there is a session, or there is nothing.
- */
-async function archivesAlone(system: System, key: SessionKey): Promise<Done<z.input<typeof removed>> | null> {
-  if ((await system.store.session(key)) !== null) return null;
-  const first = await purgesOf(system, key);
-  if (first.length === 0) return null;
-  return {
-    changes: first,
-    output: async () => {
-      let archives = first.length;
-      for (let more = await purgesOf(system, key); more.length > 0; more = await purgesOf(system, key))
-        archives += await erased(system, more);
-      return { sessionKey: key, removed: 0, archives };
-    },
-  };
+/** A key and all that was born below it, as far as it is there. */
+interface Tree {
+  readonly sessions: readonly Session[]; //  the lowest last
+  readonly archives: readonly string[]; //   their ids, the lowest first: until its own are gone, one leads to those below it
 }
 
-async function purgesOf({ store }: System, key: SessionKey): Promise<readonly Change[]> {
-  const { rows } = await store.archives({ key, limit: ARCHIVE_AT_ONCE });
-  return rows.map(({ id }): Change => ({ do: "purge", archive: id }));
+async function treeOf(store: Store, top: SessionKey): Promise<Tree> {
+  const own = await store.session(top);
+  const sessions = own === null ? [] : [own];
+  const levels = [await archivesOf(store, { key: top })];
+  const keys = new Set([top]);
+  for (const parent of keys) {
+    const born = await childrenOf(store, parent);
+    sessions.push(...born);
+    for (const { key } of born) keys.add(key);
+    const away = await archivesOf(store, { parent });
+    levels.push(away);
+    for (const { key } of away) if (!keys.has(key) && (await isOnlyBelow(store, keys, key))) keys.add(key);
+  }
+  const ids = levels.toReversed().flatMap((level) => level.map(({ id }) => id));
+  return { sessions, archives: [...new Set(ids)] };
 }
 
-/** 0: somebody else erased, or brought back, one of them meanwhile. */
-async function erased({ commit }: System, purges: readonly Change[]): Promise<number> {
+/** A key may have been given again, below somebody else: then what is below it may be that one's, and stays with it. */
+async function isOnlyBelow(
+  store: Store,
+  keys: ReadonlySet<SessionKey | null>,
+  key: SessionKey,
+): Promise<boolean> {
+  if ((await store.session(key)) !== null) return false;
+  return (await archivesOf(store, { key })).every(({ parent }) => keys.has(parent));
+}
+
+/** An archive, without what it weighs. */
+interface Away {
+  readonly id: string;
+  readonly key: SessionKey;
+  readonly parent: SessionKey | null;
+}
+
+/** Oldest first. */
+async function archivesOf(store: Store, which: Pick<ArchiveQuery, "key" | "parent">): Promise<Away[]> {
+  const found: Away[] = [];
+  for (let cursor: string | null = null; ;) {
+    const page: Page<Archive> = await store.archives({ ...which, cursor, limit: PAGE_ROWS_MAX });
+    found.push(...page.rows.map(({ id, key, session }) => ({ id, key, parent: session.parent })));
+    if (page.next === null) return found;
+    cursor = page.next;
+  }
+}
+
+function purge(archive: string): Change {
+  return { do: "purge", archive };
+}
+
+/** How many. 0: somebody else erased, or brought back, one of them meanwhile. */
+async function erasedOf({ commit }: System, archives: readonly string[]): Promise<number> {
   try {
-    await commit(purges);
-    return purges.length;
+    await commit(archives.map(purge));
+    return archives.length;
   } catch (error) {
     if (error instanceof Fault && error.code === "not_found") return 0;
     throw error;
@@ -85,14 +125,22 @@ async function erased({ commit }: System, purges: readonly Change[]): Promise<nu
 /** It, and all below it, the lowest last. Fault busy when something happens in one of them: then nothing may be `done` to any. */
 export async function quietTree(system: System, session: Session, done: string): Promise<readonly Session[]> {
   const tree = [session, ...(await below(system.store, session.key))];
+  await mustAllRest(system, tree, { top: session.key, done });
+  return tree;
+}
+
+async function mustAllRest(
+  system: System,
+  tree: readonly Session[],
+  { top, done }: { readonly top: SessionKey; readonly done: string },
+): Promise<void> {
   const programs = programsIn(system);
   for (const each of tree) {
     const why = (await busyWith(system, each, programs)) ?? (await owes(system, each));
     if (why === null) continue;
-    const whose = each === session ? "" : `, which is below ${session.key},`;
+    const whose = each.key === top ? "" : `, which is below ${top},`;
     throw new Fault("busy", `${each.key}${whose} ${why}: nothing was ${done}`);
   }
-  return tree;
 }
 
 /** Fault busy when something happens in it, or is on its way to it. */

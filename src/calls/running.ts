@@ -3,7 +3,7 @@
 import type { z } from "zod";
 import { Fault, type FaultCode } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
-import type { Change, Receipt } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
 import { checked } from "../tools/tool.ts";
 import { isWithin, type Done, type Person, type Scope } from "./call.ts";
 

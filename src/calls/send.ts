@@ -14,12 +14,12 @@ import { handedOn } from "../mail/urgency.ts";
 import { chatOf, describeKey, parseAgent, parseKey, type KeyKind, type SessionKey } from "../routing/key.ts";
 import type { Routed } from "../routing/route.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Change, Receipt } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
 import type { Block } from "../transcript/entry.ts";
 import { spillPicture } from "../transcript/spill.ts";
 import { isNote } from "../transcript/note.ts";
 import type { Caller, Done, System } from "./call.ts";
-import { configured, reached } from "./reach.ts";
+import { configured, mustNotBeArchived, reached } from "./reach.ts";
 import type { receiveInput, sendInput, sent } from "./schemas.ts";
 
 type Sent = z.input<typeof sent>;
@@ -50,6 +50,8 @@ export async function send(
   const content = await contentOf(system, input);
   if (caller.kind === "agent") return await sendFromSession(system, caller, { key, content, input });
   configured(system, describeKey(key).agent);
+  if (input.after !== undefined || !OPENED_BY_MESSAGE.has(describeKey(key).kind))
+    await mustNotBeArchived(system, caller, key);
   const letter: Letter = {
     id: sentId(caller, key, input.id ?? system.world.newId()),
     from: { kind: "external_user", channel: null, peer: null },
@@ -134,7 +136,7 @@ export function spawnedId(caller: Caller, id: string): string {
   return letterId(["spawn", principalOf(caller)], id);
 }
 
-function principalOf(caller: Caller): string {
+export function principalOf(caller: Caller): string {
   return caller.kind === "person" ? caller.principal : caller.session.key;
 }
 

@@ -5,15 +5,12 @@
 // one, as `watch` has them, may be.
 
 import { z } from "zod";
-import { Fault } from "../base/fault.ts";
 import type { Bus, Event } from "../events/bus.ts";
-import { follow as following } from "../events/follow.ts";
 import { WATCH_PAUSE_MS } from "../limits.ts";
 import { DEFAULT_AGENT, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
-import type { Entry, Gap } from "../transcript/entry.ts";
 import type { Person, Scope, System } from "./call.ts";
 import { chat, chatInput, chatted } from "./chat.ts";
-import { place, placeAfter, seqAt } from "./place.ts";
+import { followFrom, place, placeAfter, placeIn, type Followed } from "./place.ts";
 import { reached } from "./reach.ts";
 import { row } from "./schemas.ts";
 import { sessionKey } from "./setting-shapes.ts";
@@ -92,7 +89,7 @@ export const streams = {
     run: async (system, bus, { sessionKey: of, from }, signal) => {
       const key = of === undefined ? mainKey(DEFAULT_AGENT) : parseKey(of);
       const begin = await beginning(system, key, from ?? null);
-      return withResume(followFrom(system, bus, begin, signal), begin.bornAtMs);
+      return withResume(followFrom(system.store, bus, begin, signal), begin.bornAtMs);
     },
   }),
   watch: stream({
@@ -131,38 +128,18 @@ export async function follow(
   { key, from }: { readonly key: SessionKey; readonly from: number | null },
   signal: AbortSignal,
 ): Promise<AsyncGenerator<Event, void>> {
-  return followFrom(system, bus, await beginning(system, key, from), signal);
-}
-
-interface FollowedFrom {
-  readonly key: SessionKey;
-  readonly bornAtMs: number;
-  readonly seq: number;
+  return followFrom(system.store, bus, await beginning(system, key, from), signal);
 }
 
 async function beginning(
   system: System,
   key: SessionKey,
   from: number | string | null,
-): Promise<FollowedFrom> {
-  const { bornAtMs, transcript } = await reached(system, ANYBODY, key);
-  const { lastSeq } = transcript;
-  return { key, bornAtMs, seq: seqAt(from, { name: key, bornAtMs, lastSeq }) };
-}
-
-function followFrom(
-  { store }: System,
-  bus: Bus,
-  { key, bornAtMs, seq: from }: FollowedFrom,
-  signal: AbortSignal,
-): AsyncGenerator<Event, void> {
-  // By its key: it may go on in another file by then.
-  const readSince = async function* (seq: number): AsyncIterable<Entry | Gap> {
-    const session = await store.session(key);
-    if (session?.bornAtMs !== bornAtMs) throw new Fault("not_found", `${key} was removed or archived`);
-    yield* store.entries(session.transcript.id, { since: seq });
-  };
-  return following(bus, { key, readSince }, from, signal);
+): Promise<Followed & { readonly bornAtMs: number }> {
+  const { store } = system;
+  const session = await reached(system, ANYBODY, key);
+  const at = await placeIn(store, { name: key, session }, from);
+  return { key, bornAtMs: session.bornAtMs, place: at, look: () => store.session(key) };
 }
 
 /** People may see every session; which scope they need is looked at before. */
@@ -175,7 +152,7 @@ async function* withResume(
   for await (const event of events)
     yield {
       event: event as z.input<typeof followed>,
-      resume: event.type === "entry" ? placeAfter(event.seq, bornAtMs) : null,
+      resume: event.type === "entry" ? placeAfter(event.entry, bornAtMs) : null,
     };
 }
 

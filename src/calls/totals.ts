@@ -2,7 +2,7 @@
 // for it. Who wants a rate asks twice and divides.
 
 import { z } from "zod";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import { isNote } from "../transcript/note.ts";
 
 export const totals = z.strictObject({

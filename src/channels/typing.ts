@@ -6,7 +6,7 @@ import type { Route } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Channel } from "./channel.ts";
 
 export interface TypingParts {

@@ -1,6 +1,7 @@
 import type { Letter } from "../mail/letter.ts";
 import { deadlineId } from "../mail/task.ts";
-import type { Change, Store } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
+import type { Store } from "../store/store.ts";
 import type { Timer } from "../timers/timer.ts";
 
 /**

@@ -23,7 +23,8 @@ import { agentOf, isSubagent, mainKey, subagentKey, type AgentId, type SessionKe
 import { isAbove, nextAbove } from "../sessions/below.ts";
 import { tighter } from "../sessions/inforce.ts";
 import type { Session, SessionLimits, Settings, ToolScope } from "../sessions/session.ts";
-import type { Change, Store } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
+import type { Store } from "../store/store.ts";
 import { copyOf } from "./copy.ts";
 import { isAtWork, mustBeHeldBy, mustBeResumed, namedChild } from "./named.ts";
 

@@ -26,7 +26,7 @@ export const chat: Command = {
   options: [],
   signals: "self",
   more: [
-    "Ctrl-C stops the turn; twice, or when nothing runs, it leaves. Ctrl-D leaves. /help says what else there is.",
+    "Ctrl-C stops the turn; twice, or when nothing runs, it leaves. Ctrl-D leaves. /help says what else there is; Tab completes it.",
     "Without a terminal every line of the input is a message: `echo hello | sessiond chat`; --json writes events.",
     "Exit code: 0; 75 when something that was typed could not be sent; through a pipe 1 when the last turn was not done.",
   ].join("\n"),

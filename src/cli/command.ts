@@ -7,8 +7,8 @@ import { constants } from "node:os";
 import type { Client, Env, Where } from "./client.ts";
 import type { Screen } from "./output.ts";
 
-/** What a word may be completed with. A list is all there is; "session" and "job" are asked of the daemon. */
-export type Completes = "session" | "job" | "file" | "folder" | readonly string[];
+/** What a word may be completed with. A list is all there is; "session", "job" and "archive" are asked of the daemon. */
+export type Completes = "session" | "job" | "archive" | "file" | "folder" | readonly string[];
 
 export interface Argument {
   readonly name: string;

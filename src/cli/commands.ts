@@ -1,6 +1,7 @@
 // The list of commands: what there is, in the order that help shows it.
 
 import { models, token } from "./access.ts";
+import { archive, archives, restore } from "./archives.ts";
 import { chat } from "./chat.ts";
 import type { Command } from "./command.ts";
 import { completion } from "./completion.ts";
@@ -24,7 +25,7 @@ import { spawn } from "./spawn.ts";
 import { status } from "./status.ts";
 import { top } from "./top.ts";
 import { trace } from "./trace.ts";
-import { archive, archives, restore, upkeep } from "./upkeep.ts";
+import { upkeep } from "./upkeep.ts";
 
 export interface Group {
   readonly title: string;

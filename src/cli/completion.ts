@@ -1,5 +1,5 @@
-// `completion`: scripts for shells, made from the commands. What sessions and jobs there are is asked of the daemon while somebody
-// types, and not waited for.
+// `completion`: scripts for shells, made from the commands. What sessions, jobs and archives there are is asked of the daemon while
+// somebody types, and not waited for.
 
 import { Fault } from "../base/fault.ts";
 import { alarm } from "../base/waiting.ts";
@@ -29,7 +29,8 @@ For fish:      sessiond completion fish > ~/.config/fish/completions/sessiond.fi
 async function run(invocation: Invocation): Promise<number> {
   const { args, screen } = invocation;
   const [shell = ""] = args;
-  if (shell === "keys" || shell === "jobs") return await names(invocation, { keys, jobs }[shell]); // what the scripts ask
+  if (shell === "keys" || shell === "jobs" || shell === "archives")
+    return await names(invocation, { keys, jobs, archives }[shell]); // what the scripts ask
   if (!(SHELLS as readonly string[]).includes(shell))
     throw new Fault("bad_input", `completion: ${JSON.stringify(shell)} is none of ${SHELLS.join(", ")}`);
   const [{ scriptFor }, { GROUPS }, { EVERYWHERE }] = await Promise.all([
@@ -72,4 +73,9 @@ async function keys(client: Client, signal: AbortSignal): Promise<readonly strin
 async function jobs(client: Client, signal: AbortSignal): Promise<readonly string[]> {
   const page = await client.call("jobs", { limit: KEYS_MAX }, signal);
   return page.jobs.flatMap(({ id, name }) => (/^[\w.:@+-]+$/.test(name) ? [name, id] : [id]));
+}
+
+async function archives(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+  const page = await client.call("archives", { limit: KEYS_MAX }, signal);
+  return page.archives.map(({ id }) => id);
 }

@@ -10,14 +10,22 @@ import { EVERYWHERE } from "./program.ts";
 
 const COMMANDS = GROUPS.flatMap(({ commands }) => commands);
 
-/** What bash proposes for a line, with a daemon that has two sessions. */
+/** What bash proposes for a line, with a daemon that has two sessions and two archives. */
 function proposals(t: TestContext): (line: string) => string[] {
   const folder = scratch(t);
   const script = join(folder, "sessiond.bash");
   writeFileSync(script, scriptFor("bash", COMMANDS, EVERYWHERE));
   mkdirSync(join(folder, "bin"));
   const fake = join(folder, "bin", "sessiond");
-  writeFileSync(fake, "#!/bin/sh\nprintf 'main\\nagent:main:main\\nagent:main:thread:plan\\n'\n");
+  writeFileSync(
+    fake,
+    `#!/bin/sh
+case "$2" in
+  archives) printf '0198aa\\n0199bb\\n' ;;
+  *) printf 'main\\nagent:main:main\\nagent:main:thread:plan\\n' ;;
+esac
+`,
+  );
   chmodSync(fake, 0o755);
   const env = { ...process.env, PATH: `${join(folder, "bin")}${delimiter}${process.env["PATH"]}` };
   return (line) => {
@@ -50,6 +58,8 @@ test("bash proposes commands, options, their values, and sessions by their keys"
   assert.deepEqual(propose("sessiond token re"), ["revoke"]);
   assert.deepEqual(propose("sessiond send main -f sess"), ["sessiond.bash"]);
   assert.deepEqual(propose("sessiond nice main "), []);
+  assert.deepEqual(propose("sessiond restore 0199"), ["0199bb"]);
+  assert.deepEqual(propose("sessiond archives --purge "), ["0198aa", "0199bb"]);
   assert.ok(propose("sessiond ").length > COMMANDS.length, "with aliases and help");
 });
 

@@ -4,7 +4,7 @@ import type { Command, Completes, Option } from "./command.ts";
 
 /** What a word is completed with: words, or what the script finds out by itself. */
 interface Known {
-  readonly kind: "words" | "session" | "job" | "file" | "folder" | "nothing";
+  readonly kind: "words" | "session" | "job" | "archive" | "file" | "folder" | "nothing";
   readonly words: readonly string[];
 }
 
@@ -110,6 +110,7 @@ _sessiond() {
     @folder) COMPREPLY=($(compgen -d -- "$cur")) ;;
     @session) COMPREPLY=($(compgen -W "$(sessiond completion keys 2> /dev/null)" -- "$cur")) ;;
     @job) COMPREPLY=($(compgen -W "$(sessiond completion jobs 2> /dev/null)" -- "$cur")) ;;
+    @archive) COMPREPLY=($(compgen -W "$(sessiond completion archives 2> /dev/null)" -- "$cur")) ;;
     *) COMPREPLY=($(compgen -W "$found" -- "$cur")) ;;
   esac
   if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
@@ -148,6 +149,11 @@ _sessiond_job() {
   local -a jobs
   jobs=(\${(f)"$(sessiond completion jobs 2> /dev/null)"})
   compadd -a jobs
+}
+_sessiond_archive() {
+  local -a archives
+  archives=(\${(f)"$(sessiond completion archives 2> /dev/null)"})
+  compadd -a archives
 }
 _sessiond() {
   local -a commands
@@ -188,6 +194,8 @@ function zshAction({ kind, words }: Known): string {
       return "_sessiond_session";
     case "job":
       return "_sessiond_job";
+    case "archive":
+      return "_sessiond_archive";
     case "file":
       return "_files";
     case "folder":
@@ -223,6 +231,7 @@ ${lines.join("\n")}
 
 const FISH_KEYS = "-a '(sessiond completion keys 2> /dev/null)'";
 const FISH_JOBS = "-a '(sessiond completion jobs 2> /dev/null)'";
+const FISH_ARCHIVES = "-a '(sessiond completion archives 2> /dev/null)'";
 
 function fishValue(value: Known): string {
   return value.kind === "file" || value.kind === "folder" ? "-rF" : `-x ${fishPlace(value)}`.trimEnd();
@@ -236,6 +245,8 @@ function fishPlace({ kind, words }: Known): string {
       return FISH_KEYS;
     case "job":
       return FISH_JOBS;
+    case "archive":
+      return FISH_ARCHIVES;
     case "file":
     case "folder":
       return "-F";

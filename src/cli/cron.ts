@@ -2,6 +2,7 @@
 
 import { text as streamText } from "node:stream/consumers";
 import { Fault } from "../base/fault.ts";
+import { whenIn } from "../calls/cron-words.ts";
 import type { Input } from "../calls/door.ts";
 import { textOf, type Command, type Invocation, type Option, type Options } from "./command.ts";
 import { keyOf } from "./key.ts";
@@ -121,13 +122,8 @@ function jobIn(action: string, [job, ...more]: Words): string {
 
 async function add(invocation: Invocation, words: Words): Promise<number> {
   const { options, client: find, screen, signal } = invocation;
-  const [when, rest] = whenIn(words);
-  if (when.cron === undefined && IS_SPAN.test(rest[0] ?? ""))
-    throw new Fault(
-      "bad_input",
-      `cron add: is ${rest[0]} a part of when, or of the message? Write a span in one word (1h30m), and a message in quotes`,
-    );
-  const message = await messageIn(rest);
+  const { when, taken } = whenIn(words);
+  const message = await messageIn(words.slice(taken));
   const client = await find();
   const { model, thinking, limits, ...spec } = await specIn(invocation);
   const fresh = {
@@ -159,7 +155,7 @@ async function edit(invocation: Invocation, name: string): Promise<number> {
   const [when, message] = [textOf(options, "when"), textOf(options, "message")];
   const spec: Spec = {
     ...(await specIn(invocation)),
-    ...(when === undefined ? {} : whenIn([when])[0]),
+    ...(when === undefined ? {} : whenIn([when]).when),
     ...(message === undefined ? {} : { message }),
     ...(options["enable"] === true ? { enabled: true } : {}),
     ...(options["disable"] === true ? { enabled: false } : {}),
@@ -190,34 +186,6 @@ async function remove({ client: find, screen, signal }: Invocation, name: string
 }
 
 // ── What was typed ──────────────────────────────────────────────────────────────────────────────────────────
-
-/** Alone: one that is in quotes with other words belongs to them. */
-const IS_SPAN = /^(?:\d+[wdhms])+$/i;
-
-type When = Pick<Input<"addJob">, "at" | "every" | "cron">;
-
-/** A word for how, and a span or a time: together in quotes, or one after the other. Anything else is an expression. */
-function whenIn(words: Words): readonly [when: When, rest: Words] {
-  const [first = "", second = "", ...others] = words;
-  if (/^(?:every|in|at)$/i.test(first)) return [whenSaid(`${first} ${second}`), others];
-  return [whenSaid(first), words.slice(1)];
-}
-
-function whenSaid(text: string): When {
-  const [, how = "", rest = ""] = /^(every|in|at)\s+(\S.*)$/is.exec(text.trim()) ?? [];
-  switch (how.toLowerCase()) {
-    case "every":
-      return { every: rest };
-    case "in":
-    case "at":
-      return { at: rest };
-  }
-  if (/^@\w+$|\s/.test(text.trim())) return { cron: text.trim() };
-  throw new Fault(
-    "bad_input",
-    `${JSON.stringify(text)} says no time: say a cron expression in quotes ("0 9 * * 1-5"), @daily, every 15m, in 20m, or at 2026-10-05T09:00`,
-  );
-}
 
 async function messageIn(words: Words): Promise<string> {
   if (words.length === 0)

@@ -3,11 +3,20 @@
 import { Fault } from "../base/fault.ts";
 import { wallTime } from "../base/wall.ts";
 import { RealWorld } from "../base/world.ts";
+import {
+  nextText,
+  noteText,
+  outcomeText,
+  shortId,
+  soonestFirst,
+  timesText,
+  until,
+  type Reader,
+} from "../calls/cron-words.ts";
 import type { Output } from "../calls/door.ts";
 import { passes, type Client } from "./client.ts";
 import { textOf, type Invocation } from "./command.ts";
 import {
-  age,
   ago,
   bold,
   clean,
@@ -32,8 +41,6 @@ type Run = Output<"jobRuns">["runs"][number];
 const PAGE_ROWS = 200;
 /** Runs that are shown if nobody says how many. */
 const RUNS_USUALLY = 20;
-/** Of an id in a list: it is named by its beginning, too. */
-const ID_CHARS = 8;
 /** Columns of a message; and of a note, which may say why nobody heard of it. */
 const WORDS_COLUMNS = 48;
 const NOTE_COLUMNS = 96;
@@ -55,7 +62,7 @@ export async function list(invocation: Invocation, words: readonly string[]): Pr
     ...(options["disabled"] === true ? { enabled: false } : {}),
   };
   const most = limitIn(options, Infinity);
-  const all = (await every(await find(), only, signal)).toSorted((a, b) => dueAt(a) - dueAt(b));
+  const all = soonestFirst(await every(await find(), only, signal));
   const jobs = all.slice(0, most);
   if (screen.json) json(screen, { jobs, left: all.length - jobs.length });
   else if (jobs.length === 0)
@@ -91,7 +98,7 @@ function columnsOf(jobs: readonly Row[]): readonly Column<Row>[] {
   const nowMs = new RealWorld().nowMs();
   const isOfSeveral = new Set(jobs.map(({ agent }) => agent)).size > 1;
   return [
-    { title: "JOB", of: ({ id }) => id.slice(0, ID_CHARS) },
+    { title: "JOB", of: shortId },
     ...(isOfSeveral ? [{ title: "AGENT", least: 8, keep: 2, of: ({ agent }: Row) => agent }] : []),
     { title: "STATE", of: ({ state }) => state },
     { title: "NEXT", of: ({ next }) => until(next, nowMs) },
@@ -114,16 +121,6 @@ function placesOf({ agent, target, delivery }: Row): string {
   return `${short(target)} → ${short(delivery)}`;
 }
 
-function dueAt({ next }: Row): number {
-  return next === null ? Infinity : Date.parse(next);
-}
-
-function until(next: string | null, nowMs: number): string {
-  if (next === null) return "–";
-  const ms = Date.parse(next) - nowMs;
-  return ms < 1_000 ? "now" : `in ${age(ms)}`;
-}
-
 function lastOf({ last, failures }: Row, nowMs: number): string {
   if (last === null) return "–";
   const when = last.endedAt === null ? "" : ` ${ago(Math.max(0, nowMs - Date.parse(last.endedAt)))}`;
@@ -141,10 +138,9 @@ export async function show({ client: find, screen, signal }: Invocation, name: s
 
 /** In a line or two, after something was done to it. */
 export function tellJob(screen: Screen, job: Job, done: string): void {
-  const nowMs = new RealWorld().nowMs();
-  const next =
-    job.next === null ? job.state : `next ${timeIn(job.timezone, job.next)}, ${until(job.next, nowMs)}`;
-  screen.out(`${titleOf(screen, job)} ${done}: ${oneLine(job.when)}; ${next}\n`);
+  const next = nextText(job, reader());
+  const then = next === null ? job.state : `next ${next}`;
+  screen.out(`${titleOf(screen, job)} ${done}: ${oneLine(job.when)}; ${then}\n`);
 }
 
 function titleOf(screen: Screen, { id, name }: Job): string {
@@ -152,14 +148,15 @@ function titleOf(screen: Screen, { id, name }: Job): string {
 }
 
 function linesOf(job: Job): string {
-  const nowMs = new RealWorld().nowMs();
+  const own = reader();
+  const { nowMs } = own;
   const { current, last, counts } = job;
   const isFresh = job.target === "fresh";
   const rows: readonly (readonly [name: string, value: string | null])[] = [
     ["state", `${job.state}${job.why === null ? "" : `: ${job.why}`}`],
     ["agent", job.agent],
     ["when", job.when],
-    ["next", job.times.length === 0 ? "never" : timeIn(job.timezone, ...job.times)],
+    ["next", job.times.length === 0 ? "never" : timesText(job.timezone, job.times, own)],
     ["due", job.next === null ? null : until(job.next, nowMs)],
     ["runs in", isFresh ? `fresh sessions, kept for ${job.keep}` : job.target],
     ["answer to", job.delivery],
@@ -170,7 +167,7 @@ function linesOf(job: Job): string {
     ["missed", job.missed === "skip" ? `skip what is later than ${job.grace}` : job.missed],
     ["stagger", job.stagger === "0s" ? null : job.stagger],
     ["failures", failuresText(job)],
-    ["added", `${timeIn(job.timezone, job.madeAt)} by ${job.madeBy ?? "a person"}`],
+    ["added", `${timesText(job.timezone, [job.madeAt], own)} by ${job.madeBy ?? "a person"}`],
     ["so far", `${many(counts.ran, "run")}, ${counts.skipped} skipped, ${counts.coalesced} coalesced`],
     ["now", current === null ? null : runText(current, nowMs)],
     ["last", last === null ? null : runText(last, nowMs)],
@@ -199,19 +196,13 @@ function runText(run: Run, nowMs: number): string {
   const { outcome, sessionKey, startedAt } = run;
   const where = sessionKey === null ? "" : ` in ${sessionKey}`;
   const began = ago(Math.max(0, nowMs - Date.parse(startedAt)));
-  const note = noteOf(run);
+  const note = noteText(run);
   return `${outcome ?? "goes on"}${where}, began ${began}${note === "" ? "" : `: ${note}`}`;
 }
 
-/** What it said, and why nobody heard it who should have. */
-function noteOf({ note, untold }: Run): string {
-  return [note ?? [], untold === null ? [] : `(not told: ${untold})`].flat().join(" ");
-}
-
-/** By the clock of the job, which is named; null: it has none, and that of whoever looks is meant. */
-function timeIn(zone: string | null, ...times: readonly string[]): string {
-  const whose = zone ?? OWN_ZONE;
-  return `${times.map((time) => wallTime(Date.parse(time), whose)).join(", ")} ${whose}`;
+/** What has no clock of its own is told by that of whoever looks. */
+function reader(): Reader {
+  return { nowMs: new RealWorld().nowMs(), zone: OWN_ZONE };
 }
 
 const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -244,12 +235,9 @@ function runColumns(zone: string): readonly Column<Run>[] {
       align: "right",
       of: ({ durationMs }) => (durationMs === null ? "–" : duration(durationMs)),
     },
-    {
-      title: "OUTCOME",
-      of: ({ outcome, stands }) => `${outcome ?? "goes on"}${stands > 1 ? ` ×${stands}` : ""}`,
-    },
+    { title: "OUTCOME", of: outcomeText },
     { title: "SESSION", least: 24, keep: 1, cut: "middle", of: ({ sessionKey }) => sessionKey ?? "–" },
-    { title: "NOTE", max: NOTE_COLUMNS, least: 12, of: (run) => oneLine(noteOf(run)) },
+    { title: "NOTE", max: NOTE_COLUMNS, least: 12, of: (run) => oneLine(noteText(run)) },
   ];
 }
 

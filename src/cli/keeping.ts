@@ -1,14 +1,13 @@
 // Sessions that are made from others, found, and removed: fork, search, rm; and answers on their way: outbox.
 
-import { Fault } from "../base/fault.ts";
-import { unlessAborted } from "../base/waiting.ts";
 import { RealWorld } from "../base/world.ts";
+import { unlessAgreed } from "./agreed.ts";
+import { archivedKey, unlessNone } from "./archives.ts";
 import type { Client } from "./client.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
 import { ago, bold, cut, dim, json, many, oneLine, table, type Screen } from "./output.ts";
 import { limitIn, named } from "./ps.ts";
-import { archivedKey } from "./upkeep.ts";
 
 export const fork: Command = {
   name: "fork",
@@ -47,7 +46,7 @@ export const search: Command = {
     { flags: "--agent <agent>", about: "only in sessions of this agent" },
     { flags: "-n, --limit <hits>", about: "how many at most, up to 200 (20)" },
   ],
-  more: "Exit codes: 0 found, 1 nothing found.",
+  more: "What is archived is not looked into: restore it first. Exit codes: 0 found, 1 nothing found.",
   run: async ({ args, options, client: find, screen, signal }) => {
     const client = await find();
     const [within, agent] = [textOf(options, "in"), textOf(options, "agent")];
@@ -68,9 +67,6 @@ export const search: Command = {
     return hits.length === 0 ? 1 : 0;
   },
 };
-
-/** As Ctrl-C ends any command. */
-const STOPPED_EXIT = 130;
 
 export const rm: Command = {
   name: "rm",
@@ -98,26 +94,19 @@ async function remove(invocation: Invocation): Promise<number> {
       () => sessionTold(client, screen, { sessionKey, signal }),
       () => archivesTold(client, sessionKey, signal),
     );
-    const answer = await agreed(invocation, what);
-    if (answer !== "yes") return answer === "no" ? 1 : STOPPED_EXIT;
+    const exit = await unlessAgreed(invocation, { command: "rm", verb: "remove", what });
+    if (exit !== null) return exit;
   }
   const done = await client.call("remove", { sessionKey }, signal);
   if (screen.json) json(screen, done);
-  else if (done.removed > 0) screen.out(`removed ${many(done.removed, "session")}\n`);
-  else screen.out(`removed ${many(done.archives, "archive")}; there was no session\n`);
-  return 0;
-}
-
-async function unlessNone<Value>(
-  find: () => Promise<Value>,
-  otherwise: (none: Fault) => Promise<Value>,
-): Promise<Value> {
-  try {
-    return await find();
-  } catch (error) {
-    if (error instanceof Fault && error.code === "not_found") return await otherwise(error);
-    throw error;
+  else {
+    const gone = [
+      ...(done.removed === 0 ? [] : [many(done.removed, "session")]),
+      ...(done.archives === 0 ? [] : [many(done.archives, "archive")]),
+    ];
+    screen.out(`removed ${gone.join(" and ")}${done.removed === 0 ? "; there was no session" : ""}\n`);
   }
+  return 0;
 }
 
 async function sessionTold(
@@ -125,39 +114,43 @@ async function sessionTold(
   screen: Screen,
   { sessionKey, signal }: { readonly sessionKey: string; readonly signal: AbortSignal },
 ): Promise<string> {
-  const [about, { children, next }] = await Promise.all([
+  const [about, live, own, put] = await Promise.all([
     client.call("status", { sessionKey }, signal),
     client.call("children", { sessionKey, limit: 200 }, signal),
+    client.call("archives", { sessionKey, limit: 200 }, signal),
+    client.call("archives", { parent: sessionKey, limit: 200 }, signal),
   ]);
-  const more = next === null ? "" : "more than ";
-  const below =
-    children.length === 0
-      ? ""
-      : ` and ${more}${many(children.length, "child", "children")} with all below them`;
-  return `${named(screen, about)}: ${many(about.entries, "entry", "entries")}${below}`;
+  const below = [
+    ...counted(live.children.length, live.next, ["child", "children"]),
+    ...counted(put.archives.length, put.next, ["archive of children", "archives of children"]),
+  ];
+  const told = [
+    many(about.entries, "entry", "entries"),
+    ...counted(own.archives.length, own.next, ["archive", "archives"]),
+    ...(below.length === 0 ? [] : [`${below.join(" and ")} with all below them`]),
+  ];
+  return `${named(screen, about)}: ${told.join(", ")}`;
+}
+
+/** Of a first page. None is not worth a word. */
+function counted(
+  rows: number,
+  next: string | null,
+  [one, more]: readonly [one: string, more: string],
+): readonly string[] {
+  return rows === 0 ? [] : [`${next === null ? "" : "more than "}${many(rows, one, more)}`];
 }
 
 async function archivesTold(client: Client, sessionKey: string, signal: AbortSignal): Promise<string> {
-  const { archives, next } = await client.call("archives", { sessionKey, limit: 200 }, signal);
-  return `${sessionKey}: ${next === null ? "" : "more than "}${many(archives.length, "archive")}, and no session`;
-}
-
-/** Nobody is asked who cannot answer. Ctrl-D is no; Ctrl-C stops the command. */
-async function agreed({ screen, signal }: Invocation, what: string): Promise<"yes" | "no" | "stopped"> {
-  if (screen.json || !screen.isTty || !process.stdin.isTTY)
-    throw new Fault("bad_input", `rm removes for good: say --yes (${what})`);
-  const { createInterface } = await import("node:readline/promises");
-  const asking = createInterface({ input: process.stdin, output: process.stdout });
-  const { promise: left, resolve: leave } = Promise.withResolvers<"no" | "stopped">();
-  asking.once("SIGINT", () => leave("stopped")).once("close", () => leave("no"));
-  const asked = asking.question(`remove ${what}\nfor good? [y/N] `);
-  const answered = asked.then((text) => (/^y(?:es)?$/i.test(text.trim()) ? "yes" : "no"));
-  answered.catch(() => {}); // It fails when it is left: that is told by who leaves.
-  try {
-    return await unlessAborted(Promise.race([left, answered]), signal);
-  } finally {
-    asking.close();
-  }
+  const [own, put] = await Promise.all([
+    client.call("archives", { sessionKey, limit: 200 }, signal),
+    client.call("archives", { parent: sessionKey, limit: 200 }, signal),
+  ]);
+  const told = [
+    ...counted(own.archives.length, own.next, ["archive", "archives"]),
+    ...counted(put.archives.length, put.next, ["archive of children", "archives of children"]),
+  ];
+  return `${sessionKey}: ${told.join(", ")}, and no session`;
 }
 
 export const outbox: Command = {

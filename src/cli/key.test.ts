@@ -99,3 +99,16 @@ test("any text makes only keys, or none", () => {
   for (const text of ["", " ", "a b", "../..", "ü", "x".repeat(1_000), "main:main", "::", "sub:"])
     for (const key of spellings(text)) assert.match(key, /^agent:[a-z0-9_-]+:\S+$/);
 });
+
+test("of what is archived a short key says so, and how it comes back", async (t) => {
+  const sessions = await sessionsOf(t);
+  const key = "agent:main:thread:plan-a";
+  await sessions.ask(key, "!say hi");
+  await sessions.call("archive", { sessionKey: key });
+  for (const text of ["plan-a", "thread:plan-a"])
+    await assert.rejects(keyOf(sessions, text), {
+      code: "not_found",
+      message:
+        /^agent:main:thread:plan-a is archived since .*: `sessiond restore agent:main:thread:plan-a` brings it back$/,
+    });
+});

@@ -32,7 +32,10 @@ export async function keyOf(client: Lookup, text: string, signal?: AbortSignal):
   const exact = await existing(client, spellings(text), signal);
   const found = exact.length > 0 ? exact : await alike(client, text, signal);
   const [only, ...others] = [...new Set(found)];
-  if (only === undefined) throw await notFound(client, text, signal);
+  if (only === undefined) {
+    await mustNotBeArchived(client, text, signal);
+    throw await notFound(client, text, signal);
+  }
   if (others.length > 0) throw ambiguous(text, [only, ...others]);
   return only;
 }
@@ -131,6 +134,18 @@ function ambiguous(text: string, keys: readonly string[]): Fault {
   const shown = keys.slice(0, NAMED_MAX).join(", ");
   const more = keys.length > NAMED_MAX ? ` and ${keys.length - NAMED_MAX} more` : "";
   return new Fault("bad_input", `${JSON.stringify(text)} may be ${shown}${more}. Write more of the key.`);
+}
+
+/** What is out of the way is not found; the daemon says of it how it comes back. */
+async function mustNotBeArchived(
+  client: Lookup,
+  text: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (const sessionKey of spellings(text)) {
+    const { archives } = await client.call("archives", { sessionKey, limit: 1 }, signal);
+    if (archives.length > 0) await client.call("history", { sessionKey, limit: 1 }, signal);
+  }
 }
 
 async function notFound(client: Lookup, text: string, signal: AbortSignal | undefined): Promise<Fault> {

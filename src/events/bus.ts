@@ -10,8 +10,8 @@
 //   B1. Entries of a session are told in the order of their seq, and only after their commit.
 //   B2. Telling never waits for anybody. A follower that does not keep up is cut off, and hears so.
 //   B3. A follower costs nothing to sessions that it does not follow.
-//   B4. Who follows a session that is deleted or archived hears so, after all that was told: another of its key is not the one
-//       it followed.
+//   B4. Who follows a session that is deleted or archived, or gives its place to an archive, hears so, after all that was told:
+//       another of its key is not the one it followed.
 
 import { FOLLOWER_BYTES_MAX, FOLLOWER_EVENTS_MAX } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
@@ -64,6 +64,11 @@ export class Bus {
     for (const follower of this.#followers.get(key) ?? []) follower.end(`archived ${archive}`);
   }
 
+  /** The same, of one whose place another history has now. */
+  swapped(key: SessionKey, archive: string): void {
+    for (const follower of this.#followers.get(key) ?? []) follower.end(`swapped ${archive}`);
+  }
+
   /** Nothing will be told any more. */
   close(): void {
     for (const followers of this.#followers.values()) for (const follower of followers) follower.end();
@@ -77,7 +82,7 @@ export class Bus {
 }
 
 /** Why nothing more is told. */
-type Over = "ended" | "deleted" | "cut off" | `archived ${string}`;
+type Over = "ended" | "deleted" | "cut off" | `archived ${string}` | `swapped ${string}`;
 
 /** One who listens: what it was told and has not read yet. */
 export class Follower {

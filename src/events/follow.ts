@@ -72,8 +72,18 @@ async function* heard(follower: Follower, key: SessionKey, seq: () => number): A
     if (events === "cut off") throw new CutOff(key, seq());
     if (events === "deleted")
       throw new Fault("not_found", `${key} was removed; one that is opened under its key begins anew`);
-    if (typeof events === "string")
-      throw new Fault("not_found", `${key} was ${events.replace(" ", "; sessiond restore ")} brings it back`);
+    if (typeof events === "string") throw outOfTheWay(key, events);
     yield* events;
   }
+}
+
+/** `over` is what became of it, and the archive that it is now. */
+function outOfTheWay(key: SessionKey, over: string): Fault {
+  const [what, archive] = over.split(" ");
+  return new Fault(
+    "not_found",
+    what === "swapped"
+      ? `${key} gave its place to an archive, which begins anew: follow it from 0; what you followed is archive ${archive}`
+      : `${key} was archived; sessiond restore ${archive} brings it back`,
+  );
 }

@@ -19,7 +19,7 @@ import { OUTCOMES } from "../calls/words.ts";
 import type { Agent } from "../config/config.ts";
 import { detailsOf } from "../context/compaction.ts";
 import { PRUNED, type Pruned } from "../context/prune.ts";
-import type { Change, Receipt } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
 import type { Draft, Message } from "../transcript/entry.ts";
 import { PAID, tokensOf } from "../transcript/fold.ts";
 import { CLASSES } from "../mail/urgency.ts";

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { TURN_LETTERS_MAX } from "../limits.ts";
 import { DEFAULT_AGENT, mainKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
-import { letterOf } from "../store/contract/corner.ts";
+import { letterOf } from "../store/contract/samples.ts";
 import { entering, isUrgent, modeOf, nextTurn } from "./batch.ts";
 import type { Mail, Mode } from "./letter.ts";
 import { reportId } from "./task.ts";

@@ -4,7 +4,7 @@ import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { LETTER_BYTES_MAX, MAILBOX_KEPT_BYTES, MAILBOX_KEPT_LETTERS } from "../limits.ts";
 import { DEFAULT_AGENT, mainKey } from "../routing/key.ts";
-import { letterOf } from "../store/contract/corner.ts";
+import { letterOf } from "../store/contract/samples.ts";
 import type { Mail } from "./letter.ts";
 import { Mailbox } from "./mailbox.ts";
 

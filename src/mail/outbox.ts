@@ -18,7 +18,8 @@ import { alarm, unlessAborted } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import { DELIVERY_MS_MAX, DELIVERY_RETRY_MS, DELIVERY_TRIES_MAX, LEAVE_GRACE_MS } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
-import type { Change, Receipt, Store } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
+import type { Store } from "../store/store.ts";
 import type { Outgoing } from "./letter.ts";
 
 /**

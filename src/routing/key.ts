@@ -15,6 +15,7 @@
 //   K5. A key cannot lead out of a directory, neither whole nor part by part. Follows from P3.
 //   K6. Refusing a text costs the same whether it has 300 bytes or 10 MB, and shows little of it.
 
+import { createHash } from "node:crypto";
 import { Fault } from "../base/fault.ts";
 import { KEY_BYTES_MAX } from "../limits.ts";
 import { readParts } from "./grammar.ts";
@@ -147,11 +148,14 @@ export function isSubagent(key: SessionKey): boolean {
   return read(key).kind === "subagent";
 }
 
-const MADE_UP = /^agent:[^:]+:thread:(?:fork|handoff)-[0-9a-f]{8}$/;
+const MADE_UP = /^agent:[^:]+:thread:(?:(?:fork|handoff)-[0-9a-f]{8}|fork-[0-9a-f]{32})$/;
 
-/** True: it is called as madeUpKey calls them, so that no person has said by a name that it is to stay. */
+/** As forks of OpenAI's clients were called once. People who begin a name so rarely mix cases and digits in just so many. */
+const MADE_UP_ONCE = /^agent:[^:]+:thread:openai-(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[\w-]{22}$/;
+
+/** True: it is called as madeUpKey and repeatableKey call them, so that no person has said by a name that it is to stay. */
 export function isMadeUp(key: SessionKey): boolean {
-  return MADE_UP.test(key);
+  return MADE_UP.test(key) || MADE_UP_ONCE.test(key);
 }
 
 export function isAcp(key: SessionKey): boolean {
@@ -227,6 +231,12 @@ export function namedKey(agent: AgentId, name: string): SessionKey {
 /** A named session that nobody gave a name. Of `id`, which World made, the end is what no other has. */
 export function madeUpKey(agent: AgentId, what: "fork" | "handoff", id: string): SessionKey {
   return namedKey(agent, `${what}-${id.slice(-8)}`);
+}
+
+/** The same for a fork that may be asked for again: the same words give the same key, and no others do. */
+export function repeatableKey(agent: AgentId, words: readonly string[]): SessionKey {
+  const digest = createHash("sha256").update(JSON.stringify(words)).digest("hex");
+  return namedKey(agent, `fork-${digest.slice(0, 32)}`);
 }
 
 /** Only a sub-agent's key is repeated in its child's: other keys may be long, and the record knows the parent. */

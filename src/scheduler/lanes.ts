@@ -20,7 +20,8 @@ import { HOT_SESSIONS_MAX, LEASE_MS, LEASE_RENEWED_MS, PAGE_ROWS_MAX } from "../
 import type { Mail } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Signal } from "../sessions/session.ts";
-import type { Change, Claim, Receipt, Store } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
+import type { Claim, Store } from "../store/store.ts";
 
 /** What a lane runs. */
 export interface Worker {

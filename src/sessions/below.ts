@@ -8,15 +8,25 @@ export async function below(store: Pick<Store, "sessions">, key: SessionKey): Pr
   const found: Session[] = [];
   const waiting = [key];
   for (let parent = waiting.shift(); parent !== undefined; parent = waiting.shift()) {
-    let cursor: string | null = null;
-    do {
-      const page: Page<Session> = await store.sessions({ parent, cursor, limit: PAGE_ROWS_MAX });
-      found.push(...page.rows);
-      waiting.push(...page.rows.map((row) => row.key));
-      cursor = page.next;
-    } while (cursor !== null);
+    const born = await childrenOf(store, parent);
+    found.push(...born);
+    waiting.push(...born.map((row) => row.key));
   }
   return found;
+}
+
+/** Those right below it. */
+export async function childrenOf(
+  store: Pick<Store, "sessions">,
+  parent: SessionKey,
+): Promise<readonly Session[]> {
+  const found: Session[] = [];
+  for (let cursor: string | null = null; ;) {
+    const page: Page<Session> = await store.sessions({ parent, cursor, limit: PAGE_ROWS_MAX });
+    found.push(...page.rows);
+    if (page.next === null) return found;
+    cursor = page.next;
+  }
 }
 
 /** Who stands right above a session. Where a parent was deleted, its root is the next that is known: as the store charges. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Agent } from "../config/config.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
-import { NO_USAGE, openedRow } from "../store/rules.ts";
+import { born, NO_USAGE } from "../store/opened.ts";
 import { Budgets, type Estimate } from "./budget.ts";
 import type { Session } from "./session.ts";
 
@@ -26,8 +26,8 @@ function family(given: Partial<Record<SessionKey, Given>>): Map<SessionKey, Sess
   for (const key of [ROOT, CHILD, GRANDCHILD]) {
     const { tokens = null, cost = null, used = 0 } = given[key] ?? {};
     const limits = { stepsPerTurn: null, turnSeconds: null, tokens, cost };
-    const born = { key, transcript: "t", parent: parent?.key ?? null, settings: { limits } };
-    const row: Session = openedRow(born, parent, 0, 0);
+    const opening = { key, transcript: "t", cwd: "", parent: parent?.key ?? null, settings: { limits } };
+    const { row }: { row: Session } = born(opening, { parent, source: null, copied: 0, atMs: 0 });
     parent = { ...row, tree: { ...NO_USAGE, input: used, cost: used / 100 } };
     rows.set(key, parent);
   }

@@ -108,12 +108,14 @@ export function isArchived(transcript: string, { id, key }: { id: string; key: S
 
 /** Whether an archive is one that a list asks for. */
 export function isWanted(
-  archive: Pick<Archive, "id" | "key" | "agent" | "packedBytes">,
+  archive: Pick<Archive, "id" | "key" | "agent" | "packedBytes"> & Pick<Session, "parent">,
   query: ArchiveQuery,
 ): boolean {
   return (
     (query.id === undefined || archive.id === query.id) &&
+    (query.idPrefix === undefined || archive.id.startsWith(query.idPrefix)) &&
     (query.key === undefined || archive.key === query.key) &&
+    (query.parent === undefined || archive.parent === query.parent) &&
     (query.agent === undefined || archive.agent === query.agent) &&
     (query.packed === undefined || (archive.packedBytes !== null) === query.packed)
   );

@@ -6,7 +6,7 @@ import { ID_CHARS_MAX, LABEL_CHARS_MAX, LETTER_BYTES_MAX } from "../limits.ts";
 import type { Settings } from "../sessions/session.ts";
 import { jsonOf } from "../transcript/codec.ts";
 import { checkShape } from "./shape.ts";
-import type { Change } from "./store.ts";
+import type { Change } from "./change.ts";
 
 /** Looked at where a commit comes in, before any engine does. */
 export function checkChanges(changes: readonly Change[]): void {

@@ -26,8 +26,8 @@ export function placeFrom<Like extends readonly Part[]>(
   return parts as unknown as Like;
 }
 
-/** A cursor of a list by title stands within the prefix that the list was asked for. */
-export function checkWithin(place: readonly [title: Part, n: number] | null, prefix: string): void {
+/** A cursor of a list by title, or by id, stands within the prefix that the list was asked for. */
+export function checkWithin(place: readonly [at: Part, n: number] | null, prefix: string): void {
   if (place !== null && !String(place[0]).startsWith(prefix))
     throw new Fault("bad_input", "the cursor is of another list");
 }

@@ -16,13 +16,14 @@ import type { BlobName, Entry } from "../transcript/entry.ts";
 import { feedCursor, groupFrom } from "./cursor.ts";
 import { Leases } from "./leases.ts";
 import { Commit } from "./memory/commit.ts";
-import { listSessions, pageOf, searchEntries, boundedPage } from "./memory/list.ts";
+import { boundedPage, listArchives, listSessions, pageOf, searchEntries } from "./memory/list.ts";
 import { Tables } from "./memory/tables.ts";
 import { collectBlobs, listHoldings, useOf } from "./memory/upkeep.ts";
-import { isArchived, isWanted, noSuchArchive } from "./archived.ts";
+import { isArchived, noSuchArchive } from "./archived.ts";
 import { checkChanges } from "./check.ts";
 import { hasWork } from "./rules.ts";
 import { checkQuestion } from "./shape.ts";
+import type { Change, Receipt } from "./change.ts";
 import type * as S from "./store.ts";
 
 export class MemoryStore implements S.Store {
@@ -41,7 +42,7 @@ export class MemoryStore implements S.Store {
     this.#epoch = world.newId();
   }
 
-  async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
+  async commit(changes: readonly Change[]): Promise<Receipt> {
     this.#checkOpen();
     checkChanges(changes);
     const nowMs = this.#world.nowMs();
@@ -143,12 +144,7 @@ export class MemoryStore implements S.Store {
   async archives(query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
     this.#checkOpen();
     checkQuestion("archives", query);
-    const some = [...this.#tables.archives.values()].filter((archive) => isWanted(archive, query));
-    return pageOf(some, query, {
-      placeOf: ({ archivedAtMs, id }) => [archivedAtMs, id] as const,
-      like: [0, ""],
-      descending: query.newest === true,
-    });
+    return listArchives(this.#tables.archives.values(), query);
   }
 
   async holdings(page: S.PageOf): Promise<S.Page<S.Holding>> {

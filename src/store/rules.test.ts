@@ -3,24 +3,15 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
 import type { RunState, Session, Signal } from "../sessions/session.ts";
-import { letterOf } from "./contract/corner.ts";
-import {
-  addUsage,
-  changedRow,
-  checkRead,
-  forwardTo,
-  hasWork,
-  NO_USAGE,
-  openedRow,
-  sealLetter,
-  tell,
-} from "./rules.ts";
+import { born, NO_USAGE } from "./opened.ts";
+import { addUsage, changedRow, hasWork, tell } from "./rules.ts";
 import type { Changed } from "./store.ts";
 
 const [A, B, C] = ["a", "b", "c"].map((name) => namedKey(DEFAULT_AGENT, name));
 assert(A && B && C);
 
-const ROW = openedRow({ key: A, transcript: "t", parent: null, settings: {} }, null, 100, 0);
+const OPENING = { key: A, transcript: "t", cwd: "/tmp", parent: null, settings: {} };
+const { row: ROW } = born(OPENING, { parent: null, source: null, copied: 0, atMs: 0 });
 
 test("what has ended has no work but to deliver; what is to be killed always has, until it has ended", () => {
   const kinds = ["idle", "queued", "running", "waiting", "paused", "ended"] as const;
@@ -60,16 +51,6 @@ test("a revival changes what has ended, and is nothing to what lives", () => {
   }
 });
 
-test("an end over unread mail is refused in words that say whose it is, and how much", () => {
-  checkRead(A, 0);
-  const says = {
-    name: "Fault",
-    code: "unread",
-    message: `letters wait for ${A} that nobody else could read: 2`,
-  };
-  assert.throws(() => checkRead(A, 2), says);
-});
-
 test("a row is never changed in place", () => {
   const before = structuredClone(ROW);
   const changed = changedRow(ROW, { do: "charge", key: A, usage: { input: 1 } }, 0, 5);
@@ -77,31 +58,6 @@ test("a row is never changed in place", () => {
   changedRow(changed, { do: "run", key: A, fence: 0, state: { kind: "queued", sinceMs: 1 } }, 0, 7);
   assert.deepEqual(ROW, before);
   assert.deepEqual([changed.usage.input, changed.updatedAtMs], [1, 5]);
-});
-
-test("a letter goes to the first that lives; those before it are not asked again", () => {
-  const states = { [A]: "ended", [B]: "idle", [C]: "idle" } as const;
-  const stateOf = (key: keyof typeof states): (typeof states)[keyof typeof states] | null =>
-    states[key] ?? null;
-  assert.deepEqual(forwardTo([A, B, C], stateOf), { to: B, others: [C] });
-  assert.deepEqual(forwardTo([B, A], stateOf), { to: B, others: [A] });
-  assert.deepEqual(forwardTo([A, namedKey(DEFAULT_AGENT, "nobody")], stateOf), null);
-  assert.deepEqual(forwardTo([], stateOf), null);
-});
-
-test("a letter's print tells every difference of what it says, and none of its id", () => {
-  const letter = letterOf("ext:1", "text");
-  const { print } = sealLetter(letter);
-  assert.equal(sealLetter({ ...letter, id: "ext:2" }).print, print);
-  const others = [
-    letterOf("ext:1", "Text"),
-    { ...letter, mode: "collect" as const },
-    { ...letter, class: "background" as const },
-    { ...letter, replyTo: { channel: "c", to: "t", thread: null }, origin: null },
-    { ...letter, from: { kind: "external_user" as const, channel: "test", peer: null } },
-    { ...letter, content: [...letter.content, ...letter.content] },
-  ];
-  assert.equal(new Set([print, ...others.map((other) => sealLetter(other).print)]).size, others.length + 1);
 });
 
 test("of a group of commits the last word on each session is told, and every deletion", () => {

@@ -6,114 +6,13 @@
 //   Owns:      expectations (S3, S4) and the arithmetic of rows.
 //   Does not:  touch a table or a file.
 
-import { createHash } from "node:crypto";
 import { Fault } from "../base/fault.ts";
-import type { Letter } from "../mail/letter.ts";
-import { describeKey, type SessionKey } from "../routing/key.ts";
-import type { Session, Settings, Usage } from "../sessions/session.ts";
-import type { Header } from "../transcript/entry.ts";
-import { NO_TOKENS } from "../transcript/fold.ts";
-import { bounded } from "./check.ts";
-import type { Change, Changed, SessionQuery } from "./store.ts";
+import type { SessionKey } from "../routing/key.ts";
+import type { Session, Usage } from "../sessions/session.ts";
+import type { Change } from "./change.ts";
+import type { Changed, SessionQuery } from "./store.ts";
 
 export type Of<Do extends Change["do"]> = Extract<Change, { readonly do: Do }>;
-
-export const DEFAULT_SETTINGS: Settings = {
-  label: null,
-  model: null,
-  thinking: null,
-  verbose: null,
-  sendPolicy: null,
-  queueMode: null,
-  nice: 0,
-  pinned: false,
-  pins: [],
-  tools: [],
-  limits: null,
-  oneShot: null,
-  deleteAtEnd: false,
-};
-
-export const NO_USAGE: Usage = {
-  ...NO_TOKENS,
-  steps: 0,
-  toolCalls: 0,
-  modelMs: 0,
-  wallMs: 0,
-  toolCpuMs: 0,
-  toolPeakBytes: 0,
-};
-
-/** Nobody is born below one that has ended, or is to die: a kill must reach everybody. */
-export function checkParent(parent: Session | null): void {
-  if (parent !== null && (parent.state.kind === "ended" || parent.signal === "kill"))
-    throw new Fault("ended", `${parent.key} has ended, or is being killed: it has no more children`);
-}
-
-/** The row of a new session. Its transcript holds the header line and nothing else. */
-export function openedRow(
-  change: Pick<Of<"open">, "key" | "transcript" | "parent" | "settings">,
-  parent: Session | null,
-  headerBytes: number,
-  atMs: number,
-): Session {
-  const { kind, agent } = describeKey(change.key);
-  return {
-    key: change.key,
-    agent,
-    kind,
-    parent: change.parent,
-    root: parent?.root ?? change.key,
-    depth: parent === null ? 0 : parent.depth + 1,
-    bornAtMs: atMs,
-    state: { kind: "idle" },
-    route: null,
-    origin: null,
-    transcript: {
-      id: change.transcript,
-      lastSeq: 0,
-      leafId: null,
-      bytes: headerBytes,
-      contextSeq: 1,
-      firstSeq: 1,
-      jumpSeq: 0,
-      copied: 0,
-    },
-    signal: "none",
-    settings: { ...DEFAULT_SETTINGS, ...change.settings },
-    settingsVersion: 1,
-    usage: NO_USAGE,
-    tree: null,
-    title: "",
-    updatedAtMs: atMs,
-    interactedAtMs: 0,
-  };
-}
-
-/** The first line of a new transcript. It names the transcript that it came from: its parent's, or the one it copied. */
-export function headerOf(
-  change: Pick<Of<"open">, "key" | "transcript" | "cwd">,
-  from: {
-    readonly parent: Session | null;
-    readonly source: Session | null;
-    readonly copied: number;
-    readonly atMs: number;
-  },
-): Header {
-  const origin = from.parent ?? from.source;
-  return {
-    type: "session",
-    version: 3,
-    id: change.transcript,
-    timestamp: new Date(from.atMs).toISOString(),
-    cwd: change.cwd,
-    key: change.key,
-    agent: describeKey(change.key).agent,
-    ...(origin ? { parentSession: `${origin.transcript.id}.jsonl` } : {}),
-    ...(from.parent ? { child: true } : {}),
-    ...(from.copied > 0 ? { copied: from.copied } : {}),
-  };
-}
 
 /** Refuses whoever is not the owner, or knows an older history than there is. */
 export function checkAppend(
@@ -236,11 +135,6 @@ export function addUsage(usage: Usage, more: Partial<Usage>): Usage {
   return sum as unknown as Usage;
 }
 
-/** The letter that a change comes with; null: it comes alone. */
-export function companionOf(change: Pick<Change, "do">): string | null {
-  return (change as { readonly with?: string }).with ?? null;
-}
-
 /** Refuses to delete what is not what the deleter saw. `has` is what there is by now. */
 export function checkUntouched(
   row: Session,
@@ -261,6 +155,16 @@ export function checkVersion(change: Of<"setJob"> | Of<"clearJob">, version: num
   const id = change.do === "setJob" ? change.job.id : change.id;
   const now = version === null ? "is not there" : `is at version ${version}`;
   throw new Fault("stale_writer", `job ${id} ${now}, not at ${change.expectVersion ?? "none"}`);
+}
+
+/** Refuses who saw another timer than there is; null: there is none. */
+export function checkDue(id: string, due: number | null, expected: number | null): void {
+  if (due !== expected) throw new Fault("stale_writer", `timer ${id} is due at ${due}, not at ${expected}`);
+}
+
+/** Refuses what was read for a change, if the session is another one of the same key by now. */
+export function checkSame(key: SessionKey, isSame: boolean): void {
+  if (!isSame) throw new Fault("stale_writer", `${key} was deleted, or began anew, meanwhile`);
 }
 
 export function checkFence(key: SessionKey, given: number, held: number): void {
@@ -287,22 +191,6 @@ export function isMatch(row: Session, query: SessionQuery): boolean {
   );
 }
 
-/** The letter as it is kept, and a print of it by which a repeat is told from another letter under the same id. */
-export function sealLetter(letter: Letter): { readonly body: string; readonly print: string } {
-  const { id, ...rest } = letter;
-  const body = bounded(`letter ${id}`, rest);
-  return { body, print: createHash("sha256").update(body).digest("base64url") };
-}
-
-/**
- * People and what sessions send share a bounded mailbox. The system's own letters always find room, and so do reports and
- * answers to what a session sent: there are no more of them than it has sent, and the commit that ends a turn must not fail on them.
- */
-export function isCapped({ from }: Letter): boolean {
-  if (from.kind === "inter_session") return from.tool !== null && from.tool !== "report";
-  return from.kind === "external_user";
-}
-
 /** What waits for a session's owner beside what its row says. */
 export interface Waits {
   readonly mail: boolean;
@@ -320,31 +208,6 @@ export function hasWork(row: Session, waits: Waits): boolean {
   const busy = row.state.kind === "queued" || row.state.kind === "running";
   if (row.signal === "pause") return busy || row.state.kind === "waiting"; // to be parked
   return busy || waits.mail || row.state.kind === "paused"; // paused, and the wish to pause is gone
-}
-
-/** The next address of a letter whose recipient ended, or null when none is left that can read it. */
-export function forwardTo(
-  others: readonly SessionKey[],
-  stateOf: (key: SessionKey) => Session["state"]["kind"] | null,
-): { readonly to: SessionKey; readonly others: readonly SessionKey[] } | null {
-  for (const [at, key] of others.entries()) {
-    const state = stateOf(key);
-    if (state !== null && state !== "ended") return { to: key, others: others.slice(at + 1) };
-  }
-  return null;
-}
-
-/** Refuses an end over letters that have no other address (S7): whoever posted them was told that they will be read. */
-export function checkRead(key: SessionKey, unread: number): void {
-  if (unread > 0) throw new Fault("unread", `letters wait for ${key} that nobody else could read: ${unread}`);
-}
-
-/** Why a letter reached nobody: a name that is not there, or only sessions that have ended. */
-export function nobodyReads(to: readonly SessionKey[], anyExists: boolean): Fault {
-  const names = to.join(", ");
-  return anyExists
-    ? new Fault("ended", `${names}: ended`)
-    : new Fault("not_found", `there is no session ${names}`);
 }
 
 /**

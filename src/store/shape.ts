@@ -25,7 +25,8 @@ import {
 import type { Origin } from "../routing/route.ts";
 import type { SessionLimits, Settings, Usage } from "../sessions/session.ts";
 import { isBody } from "../transcript/codec.ts";
-import type { ArchiveWhy, Change } from "./store.ts";
+import type { Change } from "./change.ts";
+import type { ArchiveWhy } from "./store.ts";
 
 const block = is(
   "a block with its type",
@@ -240,7 +241,9 @@ const QUESTIONS = {
   archives: record({
     agent: ifGiven(text),
     key: ifGiven(text),
+    parent: ifGiven(text),
     id: ifGiven(text),
+    idPrefix: ifGiven(text),
     packed: ifGiven(yesOrNo),
     newest: ifGiven(yesOrNo),
     ...page,

@@ -5,7 +5,7 @@ import { HOUR_MS } from "../../test/timers/stage.ts";
 import { MAILBOX_LETTERS_MAX } from "../limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
-import { letterOf } from "../store/contract/corner.ts";
+import { letterOf } from "../store/contract/samples.ts";
 import { heartbeatEnded, isNothing } from "./alert.ts";
 
 const HALF_HOUR_MS = 30 * 60_000;

@@ -10,7 +10,7 @@ import type { Letter } from "../mail/letter.ts";
 import { heartbeatKey, mainKey, type AgentId, type KeyKind } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Block } from "../transcript/entry.ts";
 import { NO_REPLY } from "../turns/replies.ts";
 import type { TurnOutcome } from "../turns/where.ts";

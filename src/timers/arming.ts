@@ -3,7 +3,8 @@
 
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
-import type { Change, Page, Receipt, Store } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
+import type { Page, Store } from "../store/store.ts";
 import type { Job } from "./job.ts";
 import { alarmedBy, alarmOf } from "./jobs.ts";
 import { START_TRIES_MAX } from "./limits.ts";

@@ -6,8 +6,8 @@ import { until } from "../../test/sandbox/stage.ts";
 import { DAY_MS, held, HOUR_MS, nameOf, Stage } from "../../test/timers/stage.ts";
 import { openLog } from "../base/log.ts";
 import { TIMER_LOOK_MS, TIMERS_AT_ONCE_MAX, TIMERS_PAGE_ROWS } from "../limits.ts";
-import { letterOf } from "../store/contract/corner.ts";
-import type { Change, Receipt } from "../store/store.ts";
+import { letterOf } from "../store/contract/samples.ts";
+import type { Change, Receipt } from "../store/change.ts";
 import { Clock } from "./clock.ts";
 import type { Timer } from "./timer.ts";
 

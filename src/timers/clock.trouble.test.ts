@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { DAY_MS, HOUR_MS, Stage } from "../../test/timers/stage.ts";
 import { Fault, type FaultCode } from "../base/fault.ts";
 import { TIMER_LOOK_MS, TIMER_RETRY_MS_MAX, TIMERS_AT_ONCE_MAX } from "../limits.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Timer } from "./timer.ts";
 
 test("K3: what cannot be said what it comes to is tried again, ever more rarely, and holds up nobody", async (test) => {

@@ -24,7 +24,8 @@ import {
   TIMERS_AT_ONCE_MAX,
   TIMERS_PAGE_ROWS,
 } from "../limits.ts";
-import type { Change, Receipt, Store } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
+import type { Store } from "../store/store.ts";
 import type { Timer } from "./timer.ts";
 
 export interface ClockParts {

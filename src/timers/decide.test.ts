@@ -201,7 +201,7 @@ describe("the end of a run", () => {
   });
 
   test("failures in a row disable it, once, and whoever enables it is told why", () => {
-    const outcomes: readonly RunOutcome[] = ["failed", "timeout", "limit", "lost", "failed"];
+    const outcomes: readonly RunOutcome[] = ["interrupted", "timeout", "limit", "lost", "failed"];
     let job = jobOf({ failuresMax: 5 });
     for (const [at, outcome] of outcomes.entries()) {
       assert.equal(job.isEnabled, true);
@@ -222,14 +222,22 @@ describe("the end of a run", () => {
     assert.equal(job.counts.skipped, 3, "what was due until then is counted");
   });
 
-  test("one that is done begins the count anew; what a person stopped, or restarts did, is no failure", () => {
+  test("one that is done begins the count anew; what a person stopped is no failure", () => {
     let job = jobOf({ failuresMax: 2 });
-    const stopped = (["killed", "interrupted"] as const).map((outcome) => ({ ...FAILED, outcome }));
-    for (const [at, end] of [FAILED, DONE, FAILED, ...stopped].entries())
+    const stopped = { ...FAILED, outcome: "killed" } as const;
+    for (const [at, end] of [FAILED, DONE, FAILED, stopped].entries())
       job = through(job, (at + 1) * MINUTE_MS, end);
     assert.deepEqual([job.isEnabled, job.failures], [true, 1]);
     assert.equal(through(job, 6 * MINUTE_MS, FAILED).isEnabled, false);
   });
+
+  for (const outcome of ["interrupted", "lost"] as const)
+    test(`one that is ${outcome} each time disables it: whatever ends the process in it is not to go on for ever`, () => {
+      let job = jobOf({ failuresMax: 2 });
+      for (const at of [1, 2]) job = through(job, at * MINUTE_MS, { ...FAILED, outcome });
+      assert.deepEqual([job.isEnabled, job.failures], [false, 2]);
+      assert.match(job.why ?? "", new RegExp(`^2 runs in a row failed, the last one ${outcome}: `));
+    });
 
   test("with no bound it is never disabled", () => {
     let job = jobOf({ failuresMax: 0 });

@@ -238,10 +238,11 @@ function after(job: Job, countedMs: number): Job {
 // ── What has ended ──────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * What is no failure of the job: it was done, or a person stopped it, or restarts did, or it did not run. One that is lost is a
- * failure: nothing of it is there any more and nobody knows why, so somebody is to look before it costs for ever.
+ * What is no failure of the job: it was done, or a person stopped it, or it did not run. One that is lost is a failure: nothing of it
+ * is there any more and nobody knows why, so somebody is to look before it costs for ever. So is one that was interrupted: the process
+ * died in its turn until that was given up, and may die of every run. What a stop in order interrupts is gone on with, and is no end.
  */
-const NO_FAILURE: ReadonlySet<RunOutcome> = new Set(["done", "killed", "interrupted", "skipped"]);
+const NO_FAILURE: ReadonlySet<RunOutcome> = new Set(["done", "killed", "skipped"]);
 
 function over(job: Job, end: RunEnd, nowMs: number): Decided {
   const { outcome, reason, text } = end;

@@ -6,7 +6,7 @@ import type { Outgoing } from "../mail/letter.ts";
 import { Refused, type Deliver } from "../mail/outbox.ts";
 import { deadlineId, runLetterId } from "../mail/task.ts";
 import type { SessionKey } from "../routing/key.ts";
-import type { Change, Receipt } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
 import { ended } from "./decide.ts";
 import { following } from "./delivering.ts";
 import { jobCalled, type JobParts } from "./firing.ts";

@@ -7,7 +7,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { mainKey, parseAgent, type SessionKey } from "../routing/key.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import { going, settled } from "./decide.ts";
 import type { Going, Job, JobSpec } from "./job.ts";
 import { alarmAtMs, checkSchedule, nextAfter } from "./schedule.ts";

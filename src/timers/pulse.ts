@@ -6,7 +6,8 @@
 
 import type { Agent } from "../config/config.ts";
 import { mainKey } from "../routing/key.ts";
-import type { Change, Store } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
+import type { Store } from "../store/store.ts";
 import type { Timer } from "./timer.ts";
 
 /**

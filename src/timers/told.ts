@@ -14,7 +14,7 @@ export interface TurnEnd {
   readonly answered?: readonly Route[]; // who else wrote into the turn, and was told the same; absent: nobody
 }
 
-/** How a run ended whose turn ended so. What a person stopped, or what interrupted it, is no failure of the job. */
+/** How a run ended whose turn ended so. Which of them are failures of the job is in decide.ts. */
 const ENDS: Readonly<Record<TurnOutcome, RunOutcome>> = {
   done: "done",
   failed: "failed",

@@ -3,7 +3,7 @@ import type { Agent, ToolPolicy } from "../config/config.ts";
 import type { Class } from "../mail/letter.ts";
 import type { ToolForm } from "../models/model.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Block } from "../transcript/entry.ts";
 import { problemsIn } from "./wants.ts";
 

@@ -10,7 +10,7 @@ import type { Letter } from "../mail/letter.ts";
 import { wishedIn } from "../mail/wish.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Body } from "../transcript/entry.ts";
 import { pinnedBytes, shownOf, summaryOf, type Compacting } from "./compacting.ts";
 import type { Place, TurnParts } from "./parts.ts";

@@ -1,6 +1,6 @@
 import type { Model, Thinking } from "../models/model.ts";
 import type { Settings } from "../sessions/session.ts";
-import { DEFAULT_SETTINGS } from "../store/rules.ts";
+import { DEFAULT_SETTINGS } from "../store/opened.ts";
 import type { Body, Entry } from "../transcript/entry.ts";
 import { isNote } from "../transcript/note.ts";
 

@@ -6,7 +6,7 @@ import type { Mail } from "../mail/letter.ts";
 import { wishedIn } from "../mail/wish.ts";
 import type { Held, Rotate } from "../sessions/held.ts";
 import { isStale, resetFor } from "../sessions/fresh.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Body } from "../transcript/entry.ts";
 import type { Answers } from "./answers.ts";
 import type { TurnParts } from "./parts.ts";

@@ -12,7 +12,7 @@ import { parseKey, type SessionKey } from "../routing/key.ts";
 import { maySend } from "../routing/policy.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Block, Message } from "../transcript/entry.ts";
 import type { TurnEnd } from "../timers/told.ts";
 

@@ -7,7 +7,7 @@ import { RESUMES_MAX, SUSPECT_ALONE_MS } from "../limits.ts";
 import { Held } from "../sessions/held.ts";
 import { Corner } from "../store/contract/corner.ts";
 import { MemoryStore } from "../store/memory.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Body } from "../transcript/entry.ts";
 import { givenUp, isSuspect, resumedNote, Suspects } from "./resuming.ts";
 import { openTurn } from "./where.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { calls, Step, textIn, tool } from "../../test/fixtures/step.ts";
 import { TOOL_OUTPUT_BYTES_MAX, TOOLS_PARALLEL_MAX } from "../limits.ts";
 import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import type { Spilled } from "../transcript/entry.ts";
 import { settleLeft } from "./left.ts";
 import { Stopped } from "./stop.ts";

@@ -21,7 +21,7 @@ import type { Class } from "../mail/letter.ts";
 import type { Slot, Slots } from "../scheduler/slots.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Usage } from "../sessions/session.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/change.ts";
 import { checked, type Calling, type Output, type Result, type Tool } from "../tools/tool.ts";
 import { jsonOf } from "../transcript/codec.ts";
 import { isSpilled, type Block, type Message } from "../transcript/entry.ts";

@@ -18,7 +18,8 @@ import { unlessAborted } from "../base/waiting.ts";
 import { PACK_AT_ONCE, PACK_BYTES_AT_ONCE } from "../limits.ts";
 import { wishLetter } from "../mail/wish.ts";
 import type { SessionKey } from "../routing/key.ts";
-import type { Change, Collected, Receipt, Store } from "../store/store.ts";
+import type { Change, Receipt } from "../store/change.ts";
+import type { Collected, Store } from "../store/store.ts";
 import { ARCHIVE_AT_ONCE, UPKEEP_PAUSE_MS_MAX, UPKEEP_PAUSE_MS_MIN } from "./limits.ts";
 import type { ArchiveStep, Plan, Step } from "./plan.ts";
 

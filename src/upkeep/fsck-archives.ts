@@ -5,12 +5,11 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Fault } from "../base/fault.ts";
-import { ARCHIVE, archiveFrom } from "../store/local/archiving.ts";
+import { ARCHIVE, recordedFrom, type Recorded } from "../store/local/archiving.ts";
 import { unpacked } from "../store/local/frames.ts";
 import { generationsOf, type Generation } from "../store/local/generations.ts";
 import { isTranscriptId, packedPath, transcriptPath, type Paths } from "../store/local/paths.ts";
 import { olderFile } from "../store/local/spliced.ts";
-import type { Archive } from "../store/store.ts";
 import type { Source } from "../transcript/lines.ts";
 import { foldTranscript, isBeginning, REASONS, type Folded } from "./folded.ts";
 import type { Finding } from "./fsck.ts";
@@ -20,7 +19,7 @@ export function checkArchives(database: DatabaseSync, paths: Paths, named: Map<s
   const findings: Finding[] = [];
   const packed = new Set<string>();
   for (const found of database.prepare(`SELECT ${ARCHIVE} FROM archives ORDER BY archived_ms, id`).all()) {
-    const archive = archiveFrom(found);
+    const archive = recordedFrom(found);
     const files = generationsOf(database, { archive: archive.id });
     findings.push(...checkRecord(paths, archive, files));
     for (const file of files) {
@@ -51,7 +50,7 @@ export function* packedFiles(
   }
 }
 
-function checkRecord(paths: Paths, archive: Archive, files: readonly Generation[]): Finding[] {
+function checkRecord(paths: Paths, archive: Recorded, files: readonly Generation[]): Finding[] {
   const { id, key, agent, session, bytes } = archive;
   const all = files.reduce((sum, file) => sum + file.bytes, 0);
   const pairs: readonly (readonly [name: string, inTable: unknown, inRecord: unknown])[] = [
@@ -75,7 +74,7 @@ function checkRecord(paths: Paths, archive: Archive, files: readonly Generation[
 function checkFile(
   database: DatabaseSync,
   paths: Paths,
-  at: { readonly archive: Archive; readonly file: Generation; readonly named: Map<string, string> },
+  at: { readonly archive: Recorded; readonly file: Generation; readonly named: Map<string, string> },
 ): Finding[] {
   const { archive, file, named } = at;
   const plain = transcriptPath(paths, file.agent, file.transcript);
@@ -119,7 +118,7 @@ function inMemory(
 
 function checkContent(
   where: string,
-  { archive, file }: { readonly archive: Archive; readonly file: Generation },
+  { archive, file }: { readonly archive: Recorded; readonly file: Generation },
   folded: Folded,
 ): Finding[] {
   const gaps = folded.gaps.filter((gap) => !isBeginning(folded, gap));

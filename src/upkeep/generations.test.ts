@@ -288,7 +288,7 @@ test("a state of the version before, which knows no earlier files, is looked at,
   for (const table of ["jobs", "generations", "archives"]) database.exec(`DROP TABLE IF EXISTS ${table}`);
   database.exec("PRAGMA user_version = 1");
   database.close();
-  assert.equal(LADDER.length, 2);
+  assert.ok(LADDER.length > 1);
   assert.deepEqual(await findingsIn(path), []);
   const to = join(scratch(t), "copy");
   assert.deepEqual(backup(path, to, () => {}).damaged, []);

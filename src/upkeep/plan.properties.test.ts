@@ -16,6 +16,7 @@ const someBytes = fc.integer({ min: 0, max: 8 * MIB });
 
 const anyItem = fc.record({
   kind: fc.constantFrom(...KINDS),
+  isNamed: fc.boolean(), // if it is a thread
   state: fc.constantFrom(...STATES),
   above: fc.option(fc.nat({ max: 30 })), // whose child it is
   endedAtMs: someMs,
@@ -45,8 +46,12 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     keepMs: fc.integer({ min: 0, max: 30 * DAY }),
   })
   .map(({ rows, kepts, blobs, keepMs }) => {
-    const keyAt = (at: number): SessionKey => parseKey(`agent:main:hook:s${at}`);
-    const items = rows.map(({ above, unseen, ...row }, at): Item => ({
+    const keyAt = (at: number): SessionKey => {
+      const { kind, isNamed } = rows[at] ?? { kind: "hook", isNamed: true };
+      const madeUp = `fork-${at.toString(16).padStart(32, "0")}`;
+      return parseKey(`agent:main:${kind === "thread" ? kind : "hook"}:${isNamed ? `s${at}` : madeUp}`);
+    };
+    const items = rows.map(({ above, unseen, isNamed: _isNamed, ...row }, at): Item => ({
       ...row,
       key: keyAt(at),
       parent: above === null || above === at || above >= rows.length ? null : keyAt(above),
@@ -127,7 +132,8 @@ describe("for any facts and any policy", () => {
           const victim = byKey.get(step.key);
           assert.ok(victim !== undefined && !gone.has(step.key), "it is there, and goes once");
           // Said again, in other words than the plan's own.
-          assert.ok(!["main", "heartbeat", "thread"].includes(victim.kind));
+          assert.ok(!["main", "heartbeat"].includes(victim.kind));
+          assert.ok(victim.kind !== "thread" || victim.key.startsWith("agent:main:thread:fork-0000"));
           assert.ok(["idle", "ended"].includes(victim.state));
           assert.ok(victim.state === "ended" || victim.signal === "none");
           assert.ok(!victim.isPinned && !victim.waits && !some.held.has(victim.key));

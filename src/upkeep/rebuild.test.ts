@@ -23,8 +23,8 @@ import { DEFAULT_AGENT, mainKey, namedKey, type SessionKey } from "../routing/ke
 import type { Session } from "../sessions/session.ts";
 import { pathsIn } from "../store/local/paths.ts";
 import { LADDER } from "../store/local/schema.ts";
-import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
-import type { Change } from "../store/store.ts";
+import { DEFAULT_SETTINGS, NO_USAGE } from "../store/opened.ts";
+import type { Change } from "../store/change.ts";
 import { addJob, alarmOf, runNow } from "../timers/jobs.ts";
 import type { Draft } from "../transcript/entry.ts";
 import { fsck } from "./fsck.ts";

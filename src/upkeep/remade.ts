@@ -8,7 +8,7 @@ import { putAway } from "../store/local/archiving.ts";
 import { Generations } from "../store/local/generations.ts";
 import { climb, LADDER, tune } from "../store/local/schema.ts";
 import { Tables } from "../store/local/tables.ts";
-import { DEFAULT_SETTINGS, NO_USAGE } from "../store/rules.ts";
+import { DEFAULT_SETTINGS, NO_USAGE } from "../store/opened.ts";
 import { addTokens, type TokenUsage } from "../transcript/fold.ts";
 import type { History, Lived } from "./histories.ts";
 import type { Job } from "../timers/job.ts";
@@ -68,8 +68,7 @@ function writeShelved(
 ): void {
   const row = rowFrom(history, line, null);
   const n = tables.insert(row);
-  for (const { agent, id, bytes, cut, skip } of history.older)
-    generations.insert({ transcript: id, agent, bytes, cut, skip }, { session: n });
+  for (const file of history.older) generations.insert({ ...file, transcript: file.id }, { session: n });
   putAway(database, { n, row }, "asked", nowMs);
   database.prepare("UPDATE archives SET packed_bytes = ? WHERE id = ?").run(packedBytes, history.id);
   writeNames({ tables, nowMs }, history, n);
@@ -81,13 +80,12 @@ function writeLived(
   { line, tree }: { readonly line: readonly History[]; readonly tree: TokenUsage | null },
 ): void {
   const n = tables.insert(rowFrom(now, line, tree));
-  for (const { agent, id, bytes, cut, skip } of now.older)
-    generations.insert({ transcript: id, agent, bytes, cut, skip }, { session: n });
+  for (const file of now.older) generations.insert({ ...file, transcript: file.id }, { session: n });
   for (const history of before) {
-    const { id, key, agent, bytes } = history;
-    for (const { id: transcript, bytes: length, cut, skip } of history.older)
-      generations.insert({ transcript, agent, bytes: length, cut, skip }, { archive: id });
-    generations.insert({ transcript: id, agent, bytes, cut: bytes, skip: 0 }, { archive: id });
+    const { id, key, agent, bytes, firstSeq } = history;
+    for (const file of history.older)
+      generations.insert({ ...file, agent, transcript: file.id }, { archive: id });
+    generations.insert({ transcript: id, agent, bytes, cut: bytes, skip: 0, firstSeq }, { archive: id });
     const all = history.files.reduce((sum, file) => sum + file.bytes, 0);
     database
       .prepare(

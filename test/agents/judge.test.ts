@@ -14,7 +14,7 @@ import {
   type SessionKey,
 } from "../../src/index.ts";
 import { reportId, reportRoute } from "../../src/mail/task.ts";
-import { openedRow } from "../../src/store/rules.ts";
+import { born } from "../../src/store/opened.ts";
 import { storyOf } from "../turns/story.ts";
 import type { Effect } from "../turns/tools.ts";
 import { judge } from "./judge.ts";
@@ -138,8 +138,9 @@ function judged(given: Case): string[] {
 }
 
 function rowOf(key: SessionKey, transcript: string, parent: Session | null): Session {
-  const opened = openedRow({ key, transcript, parent: parent?.key ?? null, settings: {} }, parent, 0, 0);
-  return { ...opened, usage: { ...opened.usage, toolCalls: 1 } };
+  const opening = { key, transcript, cwd: "", parent: parent?.key ?? null, settings: {} };
+  const { row } = born(opening, { parent, source: null, copied: 0, atMs: 0 });
+  return { ...row, usage: { ...row.usage, toolCalls: 1 } };
 }
 
 function stamped(bodies: readonly Body[]): Entry[] {

@@ -49,6 +49,32 @@ describe("a chat at a terminal", { timeout: 180_000 }, () => {
     assert.equal(await chat.ended(), 0);
   });
 
+  test(
+    "completes names with Tab, and the words behind them, and lists what may be meant",
+    { skip },
+    async (t) => {
+      const daemon = await Daemon.start(t);
+      const chat = terminal(t, daemon, "chat");
+      await chat.seen(/rehearsal\/default/);
+      const typed = async (text: string, words: RegExp): Promise<void> => {
+        chat.out = "";
+        chat.type(text);
+        await chat.seen(words);
+      };
+      await typed("/st\t", /\/status {2}\/stop {2}\/steer/);
+      await typed("at\t", /\/status $/m);
+      await typed("\r", /agent:main:main · idle/);
+      await typed("/cro\t", /\/cron $/m);
+      await typed("\t", /list {2}add {2}show {2}run {2}runs/);
+      await typed("l\t", /\/cron list $/m);
+      await typed("\r", /no jobs/);
+      await typed("/subagents l\t", /list {2}log/);
+      await typed("i\t\r", /no children/);
+      chat.type("\x04");
+      assert.equal(await chat.ended(), 0);
+    },
+  );
+
   test("goes on in the new conversation after /new", { skip }, async (t) => {
     const daemon = await Daemon.start(t);
     await daemon.call("ask", { sessionKey: "main", message: "the code is 4711" });

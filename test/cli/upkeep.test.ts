@@ -9,10 +9,10 @@ import { SimulatedWorld } from "../../src/base/world.ts";
 import type { Output } from "../../src/calls/door.ts";
 import { DEFAULT_AGENT, namedKey, parseKey, type SessionKey } from "../../src/routing/key.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Change } from "../../src/store/change.ts";
 import { scratch } from "../fixtures/home.ts";
 import { Daemon } from "../gateway/daemon.ts";
-import { ran, type Ran } from "./stage.ts";
+import { NO_TERMINAL as skip, ran, terminal, type Ran } from "./stage.ts";
 
 test("a session goes out of the way and comes back, from a shell", async (t) => {
   const daemon = await Daemon.start(t);
@@ -29,7 +29,7 @@ test("a session goes out of the way and comes back, from a shell", async (t) => 
   const listed = await run("archives", "talk", "--agent", "main");
   assert.match(
     listed.out,
-    /^ID +SESSION +WHY +SINCE +ENTRIES +SIZE +PACKED +TITLE\n\S{36} +agent:main:thread:talk +asked .*The owl hunts\n$/,
+    /^ID +SESSION +WHY +SINCE +ENTRIES +SIZE +PACKED +TITLE\n[0-9a-f]{8}-[0-9a-f]{4} +agent:main:thread:talk +asked .*The owl hunts\n$/,
   );
   const [row] = (JSON.parse((await run("archives", "--json")).out) as Output<"archives">).archives;
   assert.equal(row?.sessionKey, key);
@@ -43,11 +43,76 @@ test("a session goes out of the way and comes back, from a shell", async (t) => 
     swapped.out,
     /^agent:main:thread:talk is back: \d+ entries; what was there is archive \S{36}\n$/,
   );
-  const gone = await run("archives", "--purge", /archive (\S+)\n$/.exec(swapped.out)?.[1] ?? "");
+  const id = /archive (\S+)\n$/.exec(swapped.out)?.[1] ?? "";
+  const asked = await run("archives", "--purge", id.slice(0, 13));
+  assert.equal(asked.exit, 64, "nobody can be asked");
+  assert.match(
+    asked.err,
+    new RegExp(`archives --purge erases for good: say --yes \\(archive ${id} of ${key} .*: \\d+ entries`),
+  );
+  const gone = await run("archives", "--purge", id.slice(0, 13), "--yes");
   assert.match(gone.out, /^erased an archive of agent:main:thread:talk, /);
+  assert.equal((await run("archives", "--purge", id, "--yes")).exit, 66);
   const none = await run("restore", "talk");
   assert.deepEqual([none.exit, /nothing of "talk" is archived/.test(none.err)], [66, true]);
   assert.equal((await run("archive", "main")).exit, 77);
+});
+
+test(
+  "an archive is taken by what the list shows of its id, and at a terminal erased only by who agrees",
+  { skip },
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const keys = ["one", "two"].map((name) => `agent:main:thread:${name}`);
+    for (const sessionKey of keys) await daemon.call("ask", { sessionKey, message: "!say hello" });
+    for (const sessionKey of keys) await daemon.call("archive", { sessionKey });
+    const { out } = await ran(t, daemon, "archives");
+    const shown = keys.map(
+      (key) =>
+        out
+          .split("\n")
+          .find((line) => line.includes(key))
+          ?.split(" ")[0] ?? "",
+    );
+    assert.ok(shown[0] !== shown[1] && shown.every((id) => id.length < 36), out);
+    const offered = (await ran(t, daemon, "completion", "archives")).out.split("\n");
+    for (const id of shown) assert.ok(offered.some((each) => each.startsWith(id) && each.length === 36));
+    for (const [typed, exit] of [
+      ["\x03", 130],
+      ["n\r", 1],
+      ["y\r", 0],
+    ] as const) {
+      assert.equal((await daemon.call("archives", {})).archives.length, 2);
+      const purge = terminal(t, daemon, "archives", "--purge", shown[1] ?? "");
+      await purge.seen(/erase archive .*thread:two.*\s+for good\? \[y\/N\]/);
+      purge.type(typed);
+      assert.equal(await purge.ended(), exit);
+    }
+    assert.match((await ran(t, daemon, "restore", shown[0] ?? "")).out, /^agent:main:thread:one is back: /);
+    assert.deepEqual((await daemon.call("archives", {})).archives, []);
+  },
+);
+
+test("rm tells of what was archived below, and takes it along", async (t) => {
+  const home = join(scratch(t), "home");
+  const top = namedKey(DEFAULT_AGENT, "top");
+  await filled(home, async (store, world) => {
+    await store.commit([opening(top, world.newId())]);
+    for (let n = 0; n < 3; n += 1) {
+      const [key, transcript] = [parseKey(`agent:main:subagent:c${n}`), world.newId()];
+      await store.commit([
+        { ...opening(key, transcript), parent: top },
+        { do: "archive", key, expect: { transcript, lastSeq: 0 }, why: "ended" },
+      ]);
+    }
+  });
+  const daemon = await Daemon.start(t, { home });
+  const asked = await ran(t, daemon, "rm", "top");
+  assert.equal(asked.exit, 64);
+  assert.match(asked.err, /0 entries, 3 archives of children with all below them/);
+  const done = await ran(t, daemon, "rm", "top", "--yes");
+  assert.deepEqual(done, { exit: 0, out: "removed 1 session and 3 archives\n", err: "" });
+  assert.deepEqual((await daemon.call("archives", {})).archives, []);
 });
 
 test("the newest archives come first, as many as wanted, and rm takes those of a key without a session", async (t) => {
@@ -109,7 +174,7 @@ test("a dry run of more than a page shows every step", async (t) => {
   assert.equal(out.split("\n").filter((line) => line.startsWith("archive ")).length, 1_250);
 });
 
-function opening(key: SessionKey, transcript: string): Change {
+function opening(key: SessionKey, transcript: string): Extract<Change, { readonly do: "open" }> {
   const how = { parent: null, settings: {}, copy: null, ifExists: "refuse" } as const;
   return { do: "open", key, transcript, cwd: "/", ...how };
 }

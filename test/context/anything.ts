@@ -10,7 +10,7 @@ import { DEFAULT_AGENT, mainKey } from "../../src/routing/key.ts";
 import { Held } from "../../src/sessions/held.ts";
 import { Corner } from "../../src/store/contract/corner.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Change } from "../../src/store/change.ts";
 import { entryId, type Block, type Body, type Entry } from "../../src/transcript/entry.ts";
 import { contextStart } from "../../src/transcript/fold.ts";
 import { answered, asked, call, compacted, returned, text } from "../fixtures/conversation.ts";

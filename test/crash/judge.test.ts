@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Change } from "../../src/store/change.ts";
 import { judge } from "./judge.ts";
 import { Ledger, type Said } from "./ledger.ts";
 import { afterCommit, type Account, type Accounts } from "./model.ts";

@@ -1,6 +1,6 @@
 // Ledger: what the workload said it tried, and what it was told was done. The store must agree with it.
 
-import type { Change } from "../../src/store/store.ts";
+import type { Change } from "../../src/store/change.ts";
 import type { Accounts } from "./model.ts";
 
 /** One commit. */

@@ -5,8 +5,9 @@
 import type { Letter, Outgoing, Route } from "../../src/mail/letter.ts";
 import type { SessionKey } from "../../src/routing/key.ts";
 import type { RunState, Settings, Signal, Usage } from "../../src/sessions/session.ts";
-import { DEFAULT_SETTINGS, NO_USAGE, type Of } from "../../src/store/rules.ts";
-import type { Change, Untouched } from "../../src/store/store.ts";
+import { DEFAULT_SETTINGS, NO_USAGE } from "../../src/store/opened.ts";
+import type { Of } from "../../src/store/rules.ts";
+import type { Change, Untouched } from "../../src/store/change.ts";
 import type { Timer } from "../../src/timers/timer.ts";
 import type { BlobName, Draft } from "../../src/transcript/entry.ts";
 

@@ -7,7 +7,7 @@ import { openLog } from "../../src/base/log.ts";
 import { RealWorld } from "../../src/base/world.ts";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Change } from "../../src/store/change.ts";
 import { entryId, type Draft } from "../../src/transcript/entry.ts";
 import { sayLine } from "./say.ts";
 

@@ -14,7 +14,7 @@ import { Fault } from "../../src/base/fault.ts";
 import { DEFAULT_AGENT, directKey, type SessionKey } from "../../src/routing/key.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Change } from "../../src/store/change.ts";
 import { textOf } from "../../src/transcript/entry.ts";
 import {
   archive,

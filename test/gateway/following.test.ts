@@ -112,7 +112,30 @@ test("server-sent events", async (t) => {
       await daemon.call("ask", { sessionKey: key, message: "!say three" });
       const again = await daemon.fetch(path, { headers: { "last-event-id": last } });
       assert.equal(again.status, 400);
-      assert.match(await again.text(), /was removed since, and begins anew; follow it from 0/);
+      assert.match(await again.text(), /was removed since, .*and begins anew; follow it from 0/);
+    },
+  );
+
+  await t.test(
+    "go on over a reset: who is there hears of it, and who comes back hears all of it",
+    async () => {
+      const key = "agent:main:direct:rae";
+      const path = `/v1/sessions/${key}/events`;
+      await daemon.call("ask", { sessionKey: key, message: "!say one" });
+      const listening = listen(daemon, `${path}?from=0`, (heard) => hasEnded(heard, 2));
+      const before = await listen(daemon, `${path}?from=0`, (heard) => hasEnded(heard, 1));
+      await daemon.call("reset", { sessionKey: key });
+      await daemon.call("ask", { sessionKey: key, message: "!say two" });
+      const seqs = seqsOf(await listening);
+      assert.deepEqual(
+        seqs,
+        seqs.map((_, at) => at + 1),
+      );
+      for (const { id } of before.filter(({ event }) => event === "entry")) {
+        const headers = { "last-event-id": id ?? "" };
+        const rest = await listen(daemon, path, (heard) => hasEnded(heard, 1), headers);
+        assert.deepEqual(seqsOf(rest), seqs.slice(seqsOf(before).length));
+      }
     },
   );
 
@@ -182,4 +205,64 @@ test("who is unsubscribed hears no more, and other subscriptions go on", async (
   const told = await line.until((all) => JSON.stringify(all).includes("turn-ended"));
   const events = told.filter(({ method }) => method === "event");
   assert.ok(events.every(({ params }) => params.subscription === stays));
+});
+
+/** A message of the visitor ida, and its answer. */
+async function visit(daemon: Daemon, text: string): Promise<string> {
+  const envelope = { channel: "web", chatType: "direct", peer: "ida" } as const;
+  const { sessionKey, id } = await daemon.call("receive", { ...envelope, message: `!say ${text}` });
+  await daemon.call("wait", { sessionKey, id });
+  return sessionKey;
+}
+
+/** What can be gone on from: no pieces. */
+function lasting(told: readonly Told[]): string {
+  return JSON.stringify(told.filter(({ method, params }) => method === "event" && params.resume !== null));
+}
+
+/** The session begins anew, and then its old conversation is put back. Returns what a follower was told last in that. */
+async function swapped(daemon: Daemon, line: Line, stream: string): Promise<string> {
+  const told = async (text: string): Promise<string> => {
+    const sessionKey = await visit(daemon, text);
+    await line.until((all) => lasting(all).includes(`"${text}"`));
+    return sessionKey;
+  };
+  const sessionKey = await told(`${stream} one`);
+  const old = line.told.findLast(({ params }) => params.resume !== null)?.params.resume ?? "";
+  const { archive } = await daemon.call("reset", { sessionKey });
+  await told(`${stream} two`);
+  await daemon.call("restore", { id: archive ?? "", swap: true });
+  return old;
+}
+
+test("who follows as an archive takes the place of its session is ended, and begins anew", async (t) => {
+  const daemon = await Daemon.start(t);
+  const sessionKey = await visit(daemon, "zero");
+  for (const [stream, input] of [
+    ["follow", { sessionKey }],
+    ["chat", { peer: "ida" }],
+  ] as const) {
+    await using line = await Line.open(daemon);
+    await line.subscribe(stream, { ...input, from: 0 });
+    const old = await swapped(daemon, line, stream);
+    const { resume, error } =
+      (await line.until((all) => all.at(-1)?.method === "ended")).at(-1)?.params ?? {};
+    assert.equal(error?.code, "not_found");
+    assert.match(error?.message ?? "", /begins anew: follow it from 0/);
+    const late = Number.parseInt(resume ?? "", 10);
+    assert.ok(late > Number.parseInt(old, 10));
+    await assert.rejects(line.subscribe(stream, { ...input, from: resume }), /begins anew; follow it from 0/);
+    for (const text of ["three", "four", "five"]) await visit(daemon, `${stream} ${text}`);
+    assert.ok((await daemon.call("status", { sessionKey })).entries > late, "there are such numbers now");
+    await assert.rejects(line.subscribe(stream, { ...input, from: resume }), /begins anew; follow it from 0/);
+    await line.subscribe(stream, { ...input, from: late }); // a bare number is taken as it is
+    const again = await line.subscribe(stream, { ...input, from: old });
+    const toldAgain = (): string => lasting(line.told.filter(({ params }) => params.subscription === again));
+    await line.until(() => toldAgain().includes(`"${stream} five"`));
+    const heard = toldAgain();
+    assert.ok(
+      heard.includes(`"${stream} three"`) && !heard.includes(`"${stream} one"`),
+      "of its own history nothing is missed",
+    );
+  }
 });

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { describe, test, type TestContext } from "node:test";
 import { Metrics } from "../../src/gateway/metrics.ts";
 import { parseKey } from "../../src/routing/key.ts";
-import type { Change, Receipt } from "../../src/store/store.ts";
+import type { Change, Receipt } from "../../src/store/change.ts";
 import { openedWired, type Opened } from "../fixtures/wired.ts";
 import { tool } from "../sessions/stage.ts";
 import { parsed, type Family } from "./exposition.ts";

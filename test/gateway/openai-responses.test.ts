@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { APIError } from "openai";
+import { isMadeUp, parseKey } from "../../src/routing/key.ts";
+import { Forward } from "../fixtures/forward.ts";
 import { Gate } from "../sessions/stage.ts";
 import { OpenaiStage } from "./openai-stage.ts";
 
@@ -107,6 +109,54 @@ test("a repeated request goes to the session of the first time, also when that i
   assert.notEqual(same[0]?.id, forked[0]?.id);
   const { sessions } = await stage.sessions.list({ kind: "thread" });
   assert.equal(sessions.length, 1);
+  assert.equal(
+    isMadeUp(parseKey(sessions[0]?.sessionKey ?? "")),
+    true,
+    "nobody named it, so upkeep may take it",
+  );
+});
+
+test("forks do not stay for ever: upkeep takes them like all that nobody named", async (t) => {
+  const world = new Forward();
+  const stage = await OpenaiStage.open(t, { upkeep: { mode: "enforce", staleDays: 30 } }, { world });
+  const { id: first } = await create(stage, "I am Ada.", { user: "ada" });
+  await create(stage, "!say On.", { previous_response_id: first });
+  const forked = (headers: Record<string, string>) =>
+    stage.client.responses.create(
+      { model: "sessiond", input: "!say Fork.", previous_response_id: first },
+      { headers },
+    );
+  for (const headers of [{}, { "idempotency-key": "b" }]) await forked(headers);
+  await stage.sessions.fork("agent:main:openai:direct:ada", { name: "kept" });
+  world.put(31 * 86_400_000);
+  await stage.sessions.call("upkeep", { waitSeconds: 60 });
+  const { sessions } = await stage.sessions.list({ kind: "thread" });
+  assert.deepEqual(
+    sessions.map(({ sessionKey }) => sessionKey),
+    ["agent:main:thread:kept"],
+  );
+});
+
+test("who goes on from a response whose session was archived is told how to have it back", async (t) => {
+  const stage = await OpenaiStage.open(t);
+  const { id } = await create(stage, "I am Ada.");
+  const key = await keyOf(stage, id);
+  await stage.sessions.call("archive", { sessionKey: key });
+  const goOn = () => create(stage, "Who am I?", { previous_response_id: id });
+  const how = new RegExp(`its session ${key} was archived; .sessiond restore ([\\w-]+). brings that back`);
+  const error = await goOn().catch((thrown: unknown) => thrown);
+  assert.ok(error instanceof APIError);
+  assert.deepEqual(
+    [error.status, error.param, error.code, error.type],
+    [404, "previous_response_id", "previous_response_not_found", "invalid_request_error"],
+  );
+  const archive = how.exec(error.message)?.[1] ?? assert.fail(error.message);
+  await assert.rejects(stage.client.responses.retrieve(id), refused(404, how));
+  await stage.sessions.call("restore", { id: archive });
+  assert.match((await goOn()).output_text, /Earlier here you said "I am Ada\."/);
+
+  await stage.sessions.call("reset", { sessionKey: key });
+  await assert.rejects(goOn(), refused(404, /has begun anew, .* .sessiond restore [\w-]+ --swap. brings/));
 });
 
 test("a stream tells what a response is, in order, and ends with it whole", async (t) => {

@@ -35,7 +35,7 @@ test("a session is archived with everything below it, and comes back byte for by
   const made = await sessions.call("archive", { sessionKey: top });
   assert.deepEqual(made, { sessionKey: top, archive: asked.transcript, archived: 2 });
   for (const key of [top, child])
-    await assert.rejects(sessions.status(key), fault("not_found", /there is no session/));
+    await assert.rejects(sessions.status(key), fault("not_found", /is archived since/));
   assert.ok(!existsSync(file), "it is packed");
   const { archives } = await sessions.call("archives", {});
   assert.deepEqual(new Set(archives.map(({ sessionKey }) => sessionKey)), new Set([top, child]));
@@ -130,8 +130,66 @@ test("who follows a session that is archived, or gives way to an archive, hears 
   const { transcript: second } = await sessions.status(key);
   assert.equal(
     await followed(() => sessions.call("restore", { id: transcript, swap: true })),
-    `${key} was archived; sessiond restore ${second} brings it back`,
+    `${key} gave its place to an archive, which begins anew: follow it from 0; what you followed is archive ${second}`,
   );
+});
+
+test("whoever asks for a session that is archived hears so, and how it comes back", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const key = named("away");
+  const { sessionKey: child, id } = await sessions.spawn("!say Below", { parent: MAIN });
+  await sessions.wait(child, id);
+  await sessions.ask(key, "!say I go");
+  for (const sessionKey of [key, child]) await sessions.call("archive", { sessionKey });
+  const [{ archivedAt } = { archivedAt: "" }] = (await sessions.call("archives", {})).archives;
+  for (const sessionKey of [key, child]) {
+    const away = fault(
+      "not_found",
+      new RegExp(
+        `^${sessionKey} is archived since ${archivedAt.slice(0, 10)}: \`sessiond restore ${sessionKey}\` brings it back$`,
+      ),
+    );
+    for (const call of [
+      "status",
+      "history",
+      "entries",
+      "trace",
+      "context",
+      "fork",
+      "kill",
+      "archive",
+    ] as const)
+      await assert.rejects(sessions.call(call, { sessionKey }), away, call);
+    await assert.rejects(sessions.search("go", { sessionKey }), away);
+    await assert.rejects(sessions.follow(sessionKey).next(), away);
+    await assert.rejects(sessions.send(sessionKey, "hi", { after: 1 }), away);
+  }
+  await assert.rejects(sessions.send(child, "hi"), fault("not_found", /is archived since/));
+  await sessions.ask(key, "!say I am another");
+  assert.match((await stage.letters(key)).join(), /I am another/, "a message opens it all the same");
+  await assert.rejects(sessions.status(named("never")), fault("not_found", /there is no session/));
+});
+
+test("a session hears of an archive what it may see, and nothing of others", async (t) => {
+  const agents = { main: { tools: { visibility: "tree" } }, other: {} } as const;
+  const stage = await Stage.open(t, { agents });
+  const { sessions } = stage;
+  const [seen, hidden, ann] = [named("seen"), "agent:other:thread:hidden", "agent:main:direct:ann"];
+  for (const sessionKey of [seen, hidden]) {
+    await sessions.ask(sessionKey, "!say I go");
+    await sessions.call("archive", { sessionKey });
+  }
+  const look = (sessionKey: string): string => `!call session_status ${JSON.stringify({ sessionKey })}`;
+  const told = async (who: string, sessionKey: string): Promise<string> => {
+    await sessions.ask(who, look(sessionKey));
+    return (await stage.results(who)).at(-1)?.text ?? "";
+  };
+  assert.match(await told(MAIN, seen), /is archived since .* brings it back/);
+  assert.match(await told(ann, seen), /there is no session .* that you may see/);
+  const never = await told(MAIN, "agent:other:thread:never");
+  assert.match(never, /there is no session .* that you may see/);
+  assert.equal((await told(MAIN, hidden)).replace("hidden", "never"), never);
 });
 
 test("a conversation that was brought back does not begin anew with the next message", async (t) => {

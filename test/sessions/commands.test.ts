@@ -157,5 +157,9 @@ describe("command", { timeout: 60_000 }, () => {
     const names = commands.flatMap(({ name, aliases }) => [name, ...aliases]);
     assert.equal(new Set(names).size, names.length);
     for (const { name, about } of commands) assert.ok(/^[a-z]+$/.test(name) && about.length > 0, name);
+    for (const { name, takes, words } of commands)
+      for (const word of words) assert.ok(takes.split(/[^a-z]+/).includes(word), `${name} ${word}`);
+    const wordy = new Set(commands.flatMap(({ name, words }) => (words.length > 0 ? [name] : [])));
+    for (const name of ["subagents", "cron", "think", "queue"]) assert.ok(wordy.has(name), name);
   });
 });

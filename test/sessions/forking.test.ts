@@ -93,6 +93,23 @@ describe("where it begins", () => {
     );
   });
 
+  test("with an id it is the same fork however often, and at once, it is asked for", async (t) => {
+    const stage = await talked(t, ["One.", "Two."]);
+    const { seq } = endOf(await stage.entries(MAIN), 1);
+    const ask = (more: object = {}) => stage.sessions.fork(MAIN, { seq, id: "1", ...more });
+    const forks = await Promise.all([ask(), ask(), ask()]);
+    const [first] = forks;
+    for (const each of [...forks, await ask()]) assert.deepEqual(each, first);
+    assert.equal(isMadeUp(parseKey(first?.sessionKey ?? "")), true);
+    assert.deepEqual(await stage.letters(first?.sessionKey ?? ""), ["One."]);
+    const others = [await ask({ id: "2" }), await ask({ seq: seq - 1 })];
+    assert.equal(new Set([first, ...others].map((each) => each?.sessionKey)).size, 3);
+    for (const more of [{ name: "x" }, { seq: undefined }])
+      await assert.rejects(ask(more), fault("bad_input", /an id stands in place of a name/));
+    const looks = `fork-${"0a1b2c3d".repeat(4)}`;
+    await assert.rejects(stage.sessions.fork(MAIN, { name: looks }), fault("bad_input", /made up/));
+  });
+
   test("from the middle, by an entry's id or its number", async (t) => {
     const stage = await talked(t, ["One.", "Two.", "Three."]);
     const { id, seq } = endOf(await stage.entries(MAIN), 2);

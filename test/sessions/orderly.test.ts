@@ -42,6 +42,27 @@ describe("closing", () => {
     const left = notesIn(await stage.entries(MAIN), "turn-left");
     assert.ok(left.length >= 6);
   });
+
+  test("in the middle of a run of a job is no failure of it: the run counts as what it comes to", async (t) => {
+    let isSilent = true;
+    const glass = new Glass(() => (isSilent ? new Promise(() => {}) : Promise.resolve(saying("at last"))));
+    const stage = await Stage.open(t, { agents: { main: { model: glass.id } } }, { models: [glass] });
+    const job = { every: "1h", message: "look", failuresMax: 1, delivery: "none" } as const;
+    const { id } = await stage.sessions.call("addJob", job);
+    await stage.sessions.call("runJob", { job: id });
+    for (let n = 1; n <= 3; n += 1) {
+      await stage.until(() => Promise.resolve(glass.requests.length >= n));
+      await stage.reopen();
+    }
+    isSilent = false;
+    await stage.reopen();
+    const told = await stage.until(async () => {
+      const seen = await stage.sessions.call("job", { job: id });
+      return seen.last !== null && seen;
+    });
+    assert.deepEqual([told.last?.outcome, told.last?.note, told.failures], ["done", "at last", 0]);
+    assert.equal(told.enabled, true);
+  });
 });
 
 describe("an id", () => {

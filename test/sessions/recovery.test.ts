@@ -254,4 +254,28 @@ describe("a turn that kills its process again and again", () => {
     assert.equal(marks("poison"), 3);
     assert.deepEqual(await heardOf(stage, MAIN, 0), []);
   });
+
+  test("with every run of a job is a failure of each: the job is disabled, and kills nobody any more", async (t) => {
+    const { stage, live, marks } = await home(t);
+    const job = { every: "1s", name: "deadly", message: "!call poison", failuresMax: 2, delivery: "none" };
+    const isOver = `async () => (await sessions.call("job", { job: "deadly" })).why !== null`;
+    let first = `await sessions.call("addJob", ${JSON.stringify(job)});`;
+    const next = (): Program => {
+      const source = `${first} await look(${isOver}); await sessions.close(); process.exit(0);`;
+      first = "";
+      return live(source);
+    };
+    assert.equal(await livesUntil(next, 12), 6, "three times in each of two runs");
+    assert.equal(marks("poison"), 6);
+    await stage.reopen();
+    const { state, failures, why } = await stage.sessions.call("job", { job: "deadly" });
+    assert.deepEqual([state, failures], ["disabled", 2]);
+    assert.match(why ?? "", /^2 runs in a row failed, the last one interrupted: the process died 3 times at/);
+    const { runs } = await stage.sessions.call("jobRuns", { job: "deadly" });
+    const ran = runs.filter(({ outcome }) => outcome !== "skipped");
+    assert.deepEqual(
+      ran.map(({ outcome }) => outcome),
+      ["interrupted", "interrupted"],
+    );
+  });
 });

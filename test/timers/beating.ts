@@ -7,7 +7,7 @@ import { readConfig } from "../../src/config/load.ts";
 import type { ConfigInput } from "../../src/config/schema.ts";
 import type { Mail } from "../../src/mail/letter.ts";
 import { heartbeatKey, mainKey, parseAgent, type SessionKey } from "../../src/routing/key.ts";
-import type { Change, Receipt } from "../../src/store/store.ts";
+import type { Change, Receipt } from "../../src/store/change.ts";
 import { heartbeatEnded, type BeatEnd } from "../../src/timers/alert.ts";
 import { fitHeartbeats, heartbeatDue, type HeartbeatParts } from "../../src/timers/heartbeat.ts";
 import { cameIn, pulseIn, timerOf, type Came, type Pulse } from "../../src/timers/pulse.ts";

@@ -8,7 +8,7 @@ import { openLog } from "../../src/base/log.ts";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
 import { pages } from "../../src/store/contract/corner.ts";
 import { LocalStore } from "../../src/store/local/local.ts";
-import type { Change } from "../../src/store/store.ts";
+import type { Change } from "../../src/store/change.ts";
 import { editJob, removeJob } from "../../src/timers/jobs.ts";
 import { runAsked } from "../../src/timers/firing.ts";
 import type { Job } from "../../src/timers/job.ts";

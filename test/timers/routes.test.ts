@@ -98,3 +98,22 @@ test("what a fresh session sends is muted with main, through whatever channel; w
   await office.pass(MINUTE_MS);
   assert.ok(flown(office).some((line) => line.includes("by hook")));
 });
+
+test("what an alarm itself sends leaves at once, also when its session is at hand and idle", async (test) => {
+  const { office, sessions } = await spokenWith(test);
+  const target = { kind: "session", key: THREAD } as const;
+  const delivery = { kind: "webhook", channel: "pigeon", to: "the loft" } as const;
+  await sessions.call("send", { sessionKey: THREAD, message: "hello" });
+  await office.pass(1_000);
+  await sessions.call("kill", { sessionKey: THREAD });
+  await office.add("j", {
+    target,
+    delivery,
+    schedule: { kind: "at", atMs: office.world.nowMs() + 2_000, zone: "UTC" },
+  });
+  await office.pass(2_001);
+  const [run] = (await office.job("j")).runs;
+  assert.match(run?.note ?? "", /has ended/);
+  assert.equal(office.flown.length, 1);
+  assert.equal(office.flown[0]?.route.to, "the loft");
+});

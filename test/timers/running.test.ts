@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAILBOX_LETTERS_MAX } from "../../src/limits.ts";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
-import { letterOf } from "../../src/store/contract/corner.ts";
+import { letterOf } from "../../src/store/contract/samples.ts";
 import { editJob } from "../../src/timers/jobs.ts";
 import { RUN_LOST_MS } from "../../src/timers/limits.ts";
 import { MAIN, Office } from "./office.ts";

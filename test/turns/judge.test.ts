@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_AGENT, namedKey, type Body, type Entry, type Session } from "../../src/index.ts";
-import { openedRow } from "../../src/store/rules.ts";
+import { born } from "../../src/store/opened.ts";
 import { judge } from "./judge.ts";
 import type { Seen } from "./look.ts";
 import { Reports } from "./reports.ts";
@@ -16,7 +16,8 @@ const DOOR = { channel: "door", to: "ada", thread: null };
 const BACK = { channel: "session", to: ONE, thread: null };
 
 function row(key: typeof ONE, transcript: string, toolCalls: number): Session {
-  const opened = openedRow({ key, transcript, parent: null, settings: {} }, null, 0, 0);
+  const opening = { key, transcript, cwd: "", parent: null, settings: {} };
+  const { row: opened } = born(opening, { parent: null, source: null, copied: 0, atMs: 0 });
   return { ...opened, usage: { ...opened.usage, toolCalls, output: 10 } };
 }
 

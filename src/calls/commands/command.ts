@@ -41,6 +41,8 @@ export interface Command {
   readonly name: string;
   readonly aliases?: readonly string[];
   readonly takes: string; // as help shows it; empty: nothing
+  /** What its first word may be, for those who complete it; absent: they cannot know. */
+  readonly words?: readonly string[];
   /** Words that may follow it; with more it is no command but a message. Absent: any, or none if it takes nothing. */
   readonly wordsMax?: number;
   readonly about: string;

@@ -3,10 +3,22 @@
 
 import { Fault } from "../../base/fault.ts";
 import { shown } from "../../base/fits.ts";
+import { ago } from "../../base/figures.ts";
 import { cut, oneLine } from "../../base/harmless.ts";
 import { agentOf, mainKey, parseKey } from "../../routing/key.ts";
 import { checkSchedule } from "../../timers/schedule.ts";
 import type { Done } from "../call.ts";
+import { meant } from "../cron-found.ts";
+import {
+  nextText,
+  noteText,
+  outcomeText,
+  shortId,
+  soonestFirst,
+  timesText,
+  whenIn,
+  type Reader,
+} from "../cron-words.ts";
 import {
   doing,
   missing,
@@ -33,9 +45,6 @@ const NOTE_CELLS = 120;
 /** Runs that are told. */
 const RUNS_TOLD = 10;
 
-/** Characters of an id that are a beginning. */
-const BEGIN_CHARS_MIN = 4;
-
 const LIST_HINT = "/cron list says which there are";
 
 async function jobsOf({ sessionKey, call }: At): Promise<readonly Job[]> {
@@ -53,65 +62,76 @@ async function jobsOf({ sessionKey, call }: At): Promise<readonly Job[]> {
   return key === mainKey(agent) ? jobs : jobs.filter(({ target }) => target === key);
 }
 
-/** The job that is meant by a number of the list, its name, its id, or how that begins. */
-async function jobOf(at: At, text: string, usage: string): Promise<string> {
+/** The job that is meant by its name, its id, or how that begins. A name may be in quotes, as elsewhere. */
+async function jobOf(at: At, text: string, usage: string): Promise<Job> {
   if (text === "") throw missing(usage, LIST_HINT);
-  const jobs = await jobsOf(at);
-  const numbered = /^#?\d{1,3}$/.test(text) ? jobs[Number(text.replace("#", "")) - 1] : undefined;
-  if (numbered !== undefined) return numbered.id;
-  const exact = jobs.filter(({ id, name }) => id === text || name === text);
-  const begun = text.length < BEGIN_CHARS_MIN ? [] : jobs.filter(({ id }) => id.startsWith(text));
-  const [only, ...others] = exact.length > 0 ? exact : begun;
-  if (only === undefined)
-    throw new Fault("not_found", `no job here is meant by ${shown(text)}`, { todo: LIST_HINT });
-  if (others.length > 0)
-    throw new Fault("bad_input", `${shown(text)} may be several jobs: write its whole id`);
-  return only.id;
+  return meant(bare(text), await jobsOf(at), LIST_HINT);
+}
+
+/** As people are to name it. */
+function nameOf(job: Pick<Job, "id" | "name">): string {
+  return job.name === "" ? shortId(job) : oneLine(job.name);
+}
+
+/** By the clock of the job; one that has none is told by the configuration's. */
+function readerAt({ system: { world, config } }: At): Reader {
+  return { nowMs: world.nowMs(), zone: config.timezone };
+}
+
+/** When it runs, and when next. */
+function whenOf(at: At, job: Pick<Job, "when" | "next" | "timezone" | "state">): string {
+  const next = nextText(job, readerAt(at));
+  return `${job.when} · ${next === null ? job.state : `next ${next}`}`;
 }
 
 async function list(at: At): Promise<Done<Said>> {
-  const jobs = await jobsOf(at);
+  const jobs = soonestFirst(await jobsOf(at));
   if (jobs.length === 0) return told(["no jobs; /cron add every 1h <what to do>"]);
   return told(
-    jobs.map((job, index) => {
-      const name = job.name === "" ? "" : `"${oneLine(job.name)}" `;
-      const next = job.next === null ? job.state : `next ${job.next}`;
-      return `${index + 1}. ${job.id} ${name}· ${job.when} · ${next} · ${cut(oneLine(job.message), MESSAGE_CELLS)}`;
-    }),
+    jobs.map((job) => `${nameOf(job)} · ${whenOf(at, job)} · ${cut(oneLine(job.message), MESSAGE_CELLS)}`),
   );
 }
 
 const ADD_USAGE =
-  "/cron add every <15m> <message>, /cron add at <20m or a time> <message>, or /cron add cron <five or six fields> <message>";
+  '/cron add every <15m> <message>, or in <20m>, at <time>, @daily, "<five or six fields>" in place of every';
 
 async function add(at: At, rest: string): Promise<Done<Said>> {
   const { when, message, note = [] } = timeIn(rest);
   if (when === null || message === "")
     throw missing(ADD_USAGE, "it is done in this session, and answered here");
   const done = await at.call("addJob", { ...when, message, target: at.sessionKey });
-  return said(done, (job) => [
-    `job ${job.id}: ${job.when}${job.next === null ? "" : `, next ${job.next}`}`,
-    ...note,
-  ]);
+  return said(done, (job) => [`job ${nameOf(job)}: ${whenOf(at, job)}`, ...note]);
 }
 
 /** When, and what. */
 interface Planned {
-  readonly when: { readonly every: string } | { readonly at: string } | { readonly cron: string } | null;
+  readonly when: ReturnType<typeof whenIn>["when"] | null;
   readonly message: string;
   readonly note?: readonly string[]; // what was not said, and is taken to be meant
 }
 
-function timeIn(text: string): Planned {
-  const [kind, others] = split(text);
-  if (kind === "cron") return fieldsIn(others);
-  const [time, message] = split(others);
-  if (time === "") return { when: null, message };
-  if (kind === "every") return { when: { every: time }, message };
-  return { when: kind === "at" ? { at: time } : null, message };
+/** A word, or several in quotes. */
+const WORD = /"[^"]+"|[“„][^“”„]+[“”]|\S+/g;
+
+/** Without its quotes; phones write the second pair. */
+function bare(word: string): string {
+  return word.replace(/^"([^"]+)"$|^[“„]([^“”„]+)[“”]$/, "$1$2");
 }
 
-/** Phones write the second pair. */
+/** Of what whenIn looks at there are at most three. */
+const WORDS_LOOKED_AT = 3;
+
+/** As at a shell, but for fields without quotes, which a chat takes after the word cron. */
+function timeIn(text: string): Planned {
+  const [first, others] = split(text);
+  if (first === "") return { when: null, message: "" };
+  if (first.toLowerCase() === "cron") return fieldsIn(others);
+  const words = text.matchAll(WORD).take(WORDS_LOOKED_AT).toArray();
+  const { when, taken } = whenIn(words.map(([word]) => bare(word)));
+  const from = words[taken]?.index;
+  return { when, message: from === undefined ? "" : text.slice(from) };
+}
+
 const QUOTED = /^(?:"([^"]+)"|[“„]([^“”„]+)[“”])\s+(.*)$/s;
 const FIVE = /^((?:\S+\s+){4}\S+)\s+((\S+)\s*(.*))$/s;
 
@@ -150,46 +170,52 @@ function isExpression(expression: string): boolean {
 }
 
 async function show(at: At, rest: string): Promise<Done<Said>> {
-  const job = await jobOf(at, rest, "/cron show <job>");
+  const { id: job } = await jobOf(at, rest, "/cron show <job>");
   return said(await at.call("job", { job }), (out) => [
-    `${out.id}${out.name === "" ? "" : ` "${oneLine(out.name)}"`} · ${out.state} · ${out.when}`,
+    `${out.id}${out.name === "" ? "" : ` (${oneLine(out.name)})`} · ${out.state} · ${out.when}`,
     `does     ${oneLine(out.message)}`,
     `in       ${out.target}; its answer: ${out.delivery}`,
-    `next     ${out.times.length === 0 ? "never" : out.times.join(", ")}`,
+    `next     ${nextText(out, readerAt(at)) ?? "never"}`,
+    ...(out.times.length < 2
+      ? []
+      : [`then     ${timesText(out.timezone, out.times.slice(1), readerAt(at))}`]),
     `so far   ${out.counts.ran} ran, ${out.counts.skipped} skipped, ${out.counts.coalesced} coalesced; ${out.failures} failures in a row`,
     ...(out.why === null ? [] : [`why      ${oneLine(out.why)}`]),
   ]);
 }
 
 async function run(at: At, rest: string): Promise<Done<Said>> {
-  const job = await jobOf(at, rest, "/cron run <job>");
+  const { id: job } = await jobOf(at, rest, "/cron run <job>");
   return said(await at.call("runJob", { job }), ({ sessionKey }) => [`runs in ${sessionKey}`]);
 }
 
 async function runs(at: At, rest: string): Promise<Done<Said>> {
-  const job = await jobOf(at, rest, "/cron runs <job>");
+  const { id: job } = await jobOf(at, rest, "/cron runs <job>");
   const done = await seen(await at.call("jobRuns", { job, limit: RUNS_TOLD }));
   if (done.runs.length === 0) return told(["it has not run yet"]);
+  const reader = readerAt(at);
   return told(
-    done.runs.map(
-      ({ startedAt, outcome, note }) =>
-        `${startedAt} ${outcome ?? "goes on"}${note === null ? "" : `: ${cut(oneLine(note), NOTE_CELLS)}`}`,
-    ),
+    done.runs.map((each) => {
+      const began = ago(Math.max(0, reader.nowMs - Date.parse(each.startedAt)));
+      const due = each.asked ? "asked for" : `for ${timesText(done.timezone, [each.dueAt], reader)}`;
+      const note = noteText(each);
+      return `${began} · ${due} · ${outcomeText(each)}${note === "" ? "" : `: ${cut(oneLine(note), NOTE_CELLS)}`}`;
+    }),
   );
 }
 
 function switched(enabled: boolean): (at: At, rest: string) => Promise<Done<Said>> {
   return async (at, rest) => {
-    const job = await jobOf(at, rest, `/cron ${enabled ? "on" : "off"} <job>`);
+    const { id: job } = await jobOf(at, rest, `/cron ${enabled ? "on" : "off"} <job>`);
     return said(await at.call("editJob", { job, enabled }), (out) => [
-      enabled ? `on; next ${out.next ?? "never"}` : "off; /cron on lets it go on",
+      enabled ? `on; next ${nextText(out, readerAt(at)) ?? "never"}` : "off; /cron on lets it go on",
     ]);
   };
 }
 
 async function remove(at: At, rest: string): Promise<Done<Said>> {
-  const job = await jobOf(at, rest, "/cron rm <job>");
-  return said(await at.call("removeJob", { job }), ({ id }) => [`job ${id} is gone`]);
+  const { id: job } = await jobOf(at, rest, "/cron rm <job>");
+  return said(await at.call("removeJob", { job }), (out) => [`job ${nameOf(out)} is gone`]);
 }
 
 const ACTIONS: Readonly<Record<string, (at: At, rest: string) => Promise<Done<Said>>>> = {
@@ -207,6 +233,7 @@ export const cronCommands: readonly Command[] = [
   {
     name: "cron",
     takes: `[${Object.keys(ACTIONS).join("|")}]`,
+    words: Object.keys(ACTIONS),
     about: "what is done here at times: which jobs, a new one, one of them now or never again",
     looks: doing("list", "show", "runs"),
     run: async (at, rest) => {

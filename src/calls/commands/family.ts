@@ -168,7 +168,8 @@ const ACTIONS = { list, info, log, steer, kill, spawn } as const;
 
 const subagents: Command = {
   name: "subagents",
-  takes: "[list|info|log|steer|kill|spawn]",
+  takes: `[${Object.keys(ACTIONS).join("|")}]`,
+  words: Object.keys(ACTIONS),
   looks: doing("list", "info", "log"),
   about:
     "its children: which, one's status, its last words, tell it something, end it (or all), a new one for a task",
@@ -184,6 +185,6 @@ const subagents: Command = {
 export const familyCommands: readonly Command[] = [
   subagents,
   { name: "children", takes: "", about: "short for /subagents list", looks: always, run: list },
-  { name: "kill", takes: "<child|all>", about: "short for /subagents kill", run: kill },
+  { name: "kill", takes: "<child|all>", words: ["all"], about: "short for /subagents kill", run: kill },
   { name: "steer", takes: "<child> <text>", about: "short for /subagents steer", run: steer },
 ];

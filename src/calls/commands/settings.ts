@@ -72,12 +72,13 @@ function choice(name: string, about: string, { setting, word, of }: Choice): Com
     const given = { [setting]: rest === DEFAULT ? null : rest } as { readonly verbose: null };
     return said(await call("set", { sessionKey, ...given }), ({ settings }) => [words(settings[setting])]);
   };
-  return { name, takes: `[${values.join("|")}]`, about, looks: alone, run };
+  return { name, takes: `[${values.join("|")}]`, words: values, about, looks: alone, run };
 }
 
 const label: Command = {
   name: "label",
   takes: "[text|clear]",
+  words: ["clear"],
   about: "a name for people; without one, which it has",
   looks: alone,
   run: async ({ sessionKey, call }, rest) => {
@@ -97,6 +98,7 @@ function labelWords(text: string | null): string {
 const pin: Command = {
   name: "pin",
   takes: "[off] [entry]",
+  words: ["off"],
   about: "upkeep never takes a session that is pinned; an entry that is pinned stays whole in every context",
   run: async ({ sessionKey, call }, rest) => {
     const [first, entry] = split(rest);

@@ -80,6 +80,36 @@ test("Ctrl-J and a backslash before return make a new line", () => {
   assert.equal(editor.text, "a\nb\n");
 });
 
+test("Tab asks how a command goes on, behind its first letters or its second word, and is a letter elsewhere", () => {
+  const tab = key("tab", { text: "\t" });
+  const pressed = (text: string): readonly [Wish | null, string] => {
+    const editor = new Editor();
+    type(editor, text);
+    return [editor.press(tab), editor.text];
+  };
+  for (const begun of ["/", "/st", "/CRON", "/cron ", "/cron  r", "/model opus"])
+    assert.deepEqual(pressed(begun), [{ do: "complete", begun }, begun]);
+  for (const text of ["", "st", "//st", "/etc/h", "/cron run 1", "see /st"])
+    assert.deepEqual(pressed(text), [null, `${text}\t`]);
+  const editor = new Editor();
+  for (const each of [key("paste-start"), key("/", { text: "/" }), tab, key("paste-end")]) editor.press(each);
+  assert.equal(editor.text, "/\t", "what is pasted is as it was");
+});
+
+test("a completion is put behind what was begun, unless something else was typed since", () => {
+  const editor = new Editor();
+  type(editor, "/st");
+  editor.complete("/s", "top ");
+  assert.equal(editor.text, "/st");
+  editor.complete("/st", "op ");
+  assert.equal(editor.text, "/stop ");
+  type(editor, "x");
+  assert.equal(editor.text, "/stop x");
+  editor.press(key("left"));
+  editor.complete("/stop x", "y");
+  assert.equal(editor.text, "/stop x", "the cursor went elsewhere");
+});
+
 test("Ctrl-C empties the line, then interrupts; Ctrl-D leaves only an empty one", () => {
   const editor = new Editor();
   type(editor, "ab");

@@ -14,6 +14,7 @@ export interface Key {
 
 export type Wish =
   | { readonly do: "send"; readonly text: string }
+  | { readonly do: "complete"; readonly begun: string } // all that is typed: the beginning of a command
   | { readonly do: "interrupt" }
   | { readonly do: "leave" };
 
@@ -57,9 +58,20 @@ export class Editor {
     }
     if (key.ctrl) return this.#control(key.name);
     if (key.name === "return" && !key.meta) return this.#enter();
+    if (key.name === "tab" && this.#isBegun()) return { do: "complete", begun: this.#text };
     if (isReturn(key)) this.#insert("\n");
     else if (!this.#move(key.name, key.meta) && !key.meta) this.#insert(key.text ?? "");
     return null;
+  }
+
+  /** What goes on from a beginning. Nothing, if something else was typed since. */
+  complete(begun: string, more: string): void {
+    if (this.#text === begun && this.#isBegun()) this.#insert(more);
+  }
+
+  /** The first word of a command, or the second. Elsewhere Tab is a letter like others. */
+  #isBegun(): boolean {
+    return this.#cursor === this.#text.length && /^\/[a-z]*(?:[^\S\n]+\S*)?$/i.test(this.#text);
   }
 
   #enter(): Wish | null {

@@ -3,6 +3,7 @@
 
 import { Fault } from "../../base/fault.ts";
 import { instead } from "../../base/near.ts";
+import type { Output } from "../../calls/door.ts";
 import type { Client } from "../client.ts";
 
 /** What they work on. */
@@ -46,7 +47,46 @@ const KEYS: typeof OWN = [
   ["Ctrl-C", "stops the turn; again, or when nothing runs: leaves"],
   ["Ctrl-D", "leaves"],
   ["Ctrl-J, \\ Enter", "a new line in the message"],
+  ["Tab", "completes a word with a slash, and what may follow it; again: which there are"],
 ];
+
+export type Listed = Output<"commands">["commands"];
+
+/** How what was begun may go on. */
+export interface Completion {
+  readonly more: string; //               what all of them go on with; empty: nothing, or nobody knows
+  readonly choices: readonly string[]; // which there are, if it is not clear
+}
+
+/** Of `/na`, or of `/name wo`. */
+export function completionOf(begun: string, commands: Listed): Completion {
+  const [, name = "", gap = "", word = ""] = /^\/([a-z]*)(\s*)(\S*)$/i.exec(begun) ?? [];
+  const typed = name.toLowerCase();
+  if (gap !== "") return among(word, wordsOf(typed, commands));
+  const known = [...commands.flatMap(namesOf), ...OWN.map(([own]) => own.slice(1))];
+  const { more, choices } = among(typed, known);
+  return { more, choices: choices.map((each) => `/${each}`) };
+}
+
+function namesOf({ name, aliases }: Listed[number]): readonly string[] {
+  return [name, ...aliases];
+}
+
+function wordsOf(name: string, commands: Listed): readonly string[] {
+  if (name === "help") return commands.flatMap(namesOf);
+  return commands.find((each) => namesOf(each).includes(name))?.words ?? [];
+}
+
+/** A word that is clear is followed by a space, as in a shell. */
+function among(begun: string, words: readonly string[]): Completion {
+  const fitting = words.filter((word) => word.startsWith(begun));
+  const [first = begun, ...others] = fitting;
+  if (others.length === 0)
+    return { more: fitting.length === 0 ? "" : `${first.slice(begun.length)} `, choices: [] };
+  let end = first.length;
+  while (!others.every((each) => each.startsWith(first.slice(0, end)))) end -= 1;
+  return { more: first.slice(begun.length, end), choices: fitting };
+}
 
 async function helpLines(client: Client): Promise<readonly string[]> {
   const { commands } = await client.call("commands", {});

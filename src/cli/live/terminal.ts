@@ -14,7 +14,7 @@ import { Area, plainRow } from "./area.ts";
 import { Editor, type Wish } from "./editor.ts";
 import { liveRows, painted, spinnerAt, TURN_MS } from "./paint.ts";
 import { delivered } from "./sending.ts";
-import { obey, slashIn } from "./slash.ts";
+import { completionOf, obey, slashIn, type Listed } from "./slash.ts";
 import { Talk, yourWords, type Line } from "./talk.ts";
 
 export interface Chatting {
@@ -58,6 +58,7 @@ export class ChatTerminal {
   readonly #unsent = new Set<{ readonly text: string }>();
   readonly #givenUp = new AbortController();
   #stoppedAtMs = 0;
+  #commands: Listed | null = null; //   null: nobody has asked; then Tab and Enter at once sends what is not complete
   #broken: unknown = null; //          what ended it, if that was nobody's wish
   #startedAt: string | null = null; // of the daemon, so that a restart can be told from a bad connection
 
@@ -140,7 +141,18 @@ export class ChatTerminal {
   #grant(wish: Wish): void {
     if (wish.do === "leave") this.#over.abort();
     else if (wish.do === "interrupt") this.#interrupt();
+    else if (wish.do === "complete")
+      this.#complete(wish.begun).catch((error: unknown) => this.#failed(error));
     else this.#say(wish.text);
+  }
+
+  /** What cannot be gone on with because several words fit is shown. */
+  async #complete(begun: string): Promise<void> {
+    this.#commands ??= (await this.#chatting.client.call("commands", {}, this.#over.signal)).commands;
+    const { more, choices } = completionOf(begun, this.#commands);
+    this.#editor.complete(begun, more);
+    const isOpen = more === "" && choices.length > 0;
+    this.#show(isOpen ? [{ tone: "dim", text: `  ${choices.join("  ")}` }] : []);
   }
 
   /** Stops the turn; leaves when there is none, or when it is said twice. */

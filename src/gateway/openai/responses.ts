@@ -1,7 +1,7 @@
 // Responses: a message to a session and its answer, under an id that the next message can go on from.
 
 import { Fault } from "../../base/fault.ts";
-import { agentOf, namedKey, parseKey, type SessionKey } from "../../routing/key.ts";
+import { parseKey, type SessionKey } from "../../routing/key.ts";
 import { problemResponse, Refused, turnProblem, type Problem } from "./errors.ts";
 import { messagesIn, saidIn } from "./message.ts";
 import { streamed } from "./pieces.ts";
@@ -75,8 +75,8 @@ async function sendFor(
     return await sendTo({ sessionKey: key, isFresh: false }, seq);
   } catch (error) {
     if (!(error instanceof Fault && error.code === "stale_writer")) throw error;
-    const name = messageId && `openai-${digest([asking.caller.principal, before, messageId])}`;
-    return await sendTo({ sessionKey: await forkOf(asking, { key, seq, name }), isFresh: false });
+    const id = messageId && digest([before, messageId]);
+    return await sendTo({ sessionKey: await forkOf(asking, { key, seq, id }), isFresh: false });
   }
 }
 
@@ -115,18 +115,13 @@ async function endOf(
   return { key: spot.key, seq: reading.end.seq };
 }
 
-/** With a name it is made once: a request that is repeated finds the fork that it went to the first time. */
+/** With an id it is made once: a request that is repeated finds the fork that it went to the first time. */
 async function forkOf(
   { gate, caller, over }: Asking,
-  { key, seq, name }: { readonly key: SessionKey; readonly seq: number; readonly name: string | undefined },
+  { key, seq, id }: { readonly key: SessionKey; readonly seq: number; readonly id: string | undefined },
 ): Promise<SessionKey> {
-  try {
-    const fork = await gate.door.call("fork", caller, { sessionKey: key, seq, name }, over);
-    return parseKey(fork.sessionKey);
-  } catch (error) {
-    if (!(error instanceof Fault && error.code === "exists") || name === undefined) throw error;
-    return namedKey(agentOf(key), name);
-  }
+  const fork = await gate.door.call("fork", caller, { sessionKey: key, seq, id }, over);
+  return parseKey(fork.sessionKey);
 }
 
 /** Numbers what a client is told, from 0. */

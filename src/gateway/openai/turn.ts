@@ -220,23 +220,36 @@ interface Kept {
 /** not_found: there is no such session any more, or nothing of it. */
 export async function found(asking: Asking, name: string): Promise<Kept> {
   const { gate, caller, over } = asking;
-  const unknown = (): Refused => new Refused("not_found", "there is no response of that id", {});
   const named = namedBy(name);
-  if (named === null) throw unknown();
+  if (named === null) throw new Refused("not_found", NO_RESPONSE, {});
   const { key } = named;
   const waits = await mailOf(gate, named); // First: a letter goes from there into the transcript.
   const seq = waits === null ? await seqBefore(gate, named) : 0;
-  if (seq === null) throw unknown();
+  if (seq === null) throw await notThere(gate, key);
   const { entries } = await gate.door
     .call("status", caller, { sessionKey: key }, over)
-    .catch((error: unknown) => {
-      throw error instanceof Fault && error.code === "not_found" ? unknown() : error;
+    .catch(async (error: unknown) => {
+      throw error instanceof Fault && error.code === "not_found" ? await notThere(gate, key) : error;
     });
   const spot = { ...named, seq };
   const reading = await read(asking, spot, waits === null ? entries : 0);
   const sinceMs = waits?.postedAtMs ?? reading.sinceMs;
-  if (sinceMs === null) throw unknown();
+  if (sinceMs === null) throw await notThere(gate, key);
   return { spot, reading, sinceMs };
+}
+
+const NO_RESPONSE = "there is no response of that id";
+
+/** What was archived, by upkeep or to begin anew, can be had back: whoever asks for it is told how. */
+async function notThere({ system: { store } }: Gate, key: SessionKey): Promise<Refused> {
+  const [archive] = (await store.archives({ key, newest: true, limit: 1 })).rows;
+  if (archive === undefined) return new Refused("not_found", NO_RESPONSE, {});
+  const isAway = (await store.session(key)) === null;
+  const why = isAway
+    ? `its session ${key} was archived`
+    : `${key} has begun anew, and may have had it before`;
+  const how = `\`sessiond restore ${archive.id}${isAway ? "" : " --swap"}\` brings that back`;
+  return new Refused("not_found", `${NO_RESPONSE} now: ${why}; ${how}, or begin a new conversation`, {});
 }
 
 /** Null: it does not wait. */

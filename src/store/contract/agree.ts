@@ -8,9 +8,10 @@ import { Fault } from "../../base/fault.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { RunState } from "../../sessions/session.ts";
 import type { Of } from "../rules.ts";
-import type { Change } from "../store.ts";
+import type { Change } from "../change.ts";
 import { step, type Action, type Step } from "./actions.ts";
-import { Corner, ended, entriesOf, noted, pages, said, type Open, type Opened } from "./corner.ts";
+import { Corner, entriesOf, pages, type Open, type Opened } from "./corner.ts";
+import { ended, noted, said } from "./samples.ts";
 
 /** Runs that a person waits for, and commits in each. A failing one is shortened to the few that matter. */
 const RUNS = 50;

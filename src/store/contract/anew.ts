@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Session } from "../../sessions/session.ts";
 import type { Draft } from "../../transcript/entry.ts";
-import { entriesOf, noted, pages, refused, said, withoutTrace, type Corner } from "./corner.ts";
-import { everyRange, headerOf, RANGES, rotate } from "./generations.ts";
+import { entriesOf, pages, refused, withoutTrace, type Corner } from "./corner.ts";
+import { everyRange, RANGES, rotate } from "./generations.ts";
+import { headerOf, noted, said } from "./samples.ts";
 
 export function anewContract(corner: () => Corner): void {
   describe("anew", () => {
@@ -26,7 +27,8 @@ export function anewContract(corner: () => Corner): void {
       at.world.pass(1_000);
       const reset = await rotate(at, key, { keep: "nothing" });
 
-      const header = headerOf(at, reset, { previous: `${before.transcript.id}.jsonl`, firstSeq: 6 });
+      const more = { previous: `${before.transcript.id}.jsonl`, firstSeq: 6 };
+      const header = headerOf(reset, at.world.nowMs(), more);
       const expected: Session = {
         ...before,
         title: "",
@@ -81,6 +83,7 @@ export function anewContract(corner: () => Corner): void {
           session,
           bytes: first + session.transcript.bytes,
           packedBytes: null,
+          firstSeq: 1,
         },
       ]);
     });

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { LINE_BYTES_MAX } from "../../limits.ts";
 import type { Draft } from "../../transcript/entry.ts";
-import { entriesOf, noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import { entriesOf, refused, withoutTrace, type Corner } from "./corner.ts";
+import { noted, said } from "./samples.ts";
 
 export function appendContract(corner: () => Corner): void {
   describe("append", () => {

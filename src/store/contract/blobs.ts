@@ -7,7 +7,8 @@ import { BLOB_HELD_MS } from "../../limits.ts";
 import type { Letter } from "../../mail/letter.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { BlobName } from "../../transcript/entry.ts";
-import { named, refused, said, type Corner } from "./corner.ts";
+import { refused, type Corner } from "./corner.ts";
+import { named, said } from "./samples.ts";
 
 export function blobContract(corner: () => Corner): void {
   describe("blobs", () => {
@@ -191,4 +192,10 @@ async function there(at: Corner, blob: BlobName | undefined): Promise<boolean> {
 async function remove(at: Corner, key: SessionKey): Promise<void> {
   await at.store.commit([{ do: "delete", key, expect: null }]);
   await at.sweep();
+}
+
+/** What a blob says; null: it is not there. */
+export async function textOf(at: Corner, blob: BlobName): Promise<string | null> {
+  const bytes = await at.store.readBlob(blob.sha256, { from: 0, bytes: blob.bytes });
+  return bytes === null ? null : Buffer.from(bytes).toString();
 }

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { RunState, Signal } from "../../sessions/session.ts";
-import type { Change } from "../store.ts";
-import { ended, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import type { Change } from "../change.ts";
+import { refused, withoutTrace, type Corner } from "./corner.ts";
+import { ended, said } from "./samples.ts";
 
 export function claimContract(corner: () => Corner): void {
   describe("claims", () => {

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { FaultCode } from "../../base/fault.ts";
 import type { SessionKey } from "../../routing/key.ts";
-import type { Change } from "../store.ts";
-import { ended, noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import type { Change } from "../change.ts";
+import { refused, withoutTrace, type Corner } from "./corner.ts";
+import { ended, noted, said } from "./samples.ts";
 
 export function commitContract(corner: () => Corner): void {
   describe("commit", () => {

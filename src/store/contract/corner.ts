@@ -5,24 +5,14 @@ import assert from "node:assert/strict";
 import type { FaultCode } from "../../base/fault.ts";
 import type { SimulatedWorld } from "../../base/world.ts";
 import type { Letter, Mail, Outgoing } from "../../mail/letter.ts";
-import { agentOf, namedKey, parseAgent, type AgentId, type SessionKey } from "../../routing/key.ts";
+import { namedKey, parseAgent, type AgentId, type SessionKey } from "../../routing/key.ts";
 import type { RunState, Session } from "../../sessions/session.ts";
 import type { Timer } from "../../timers/timer.ts";
-import type { BlobName, Draft, Entry, Gap, Header } from "../../transcript/entry.ts";
+import type { Draft, Entry, Gap } from "../../transcript/entry.ts";
 import type { Of } from "../rules.ts";
-import type {
-  Archive,
-  ArchiveQuery,
-  ArchiveWhy,
-  Change,
-  Changed,
-  Page,
-  PageOf,
-  Posted,
-  Range,
-  Receipt,
-  Store,
-} from "../store.ts";
+import type { Change, Posted, Receipt } from "../change.ts";
+import type { Archive, ArchiveQuery, ArchiveWhy, Changed, Page, PageOf, Range, Store } from "../store.ts";
+import { ended, letterOf, said } from "./samples.ts";
 
 /** A store for tests, and what a test may do to it that a caller may not. */
 export interface Opened {
@@ -266,49 +256,6 @@ export class Corner {
       outbox: [...(await this.outbox(false)), ...(await this.outbox(true))],
     };
   }
-}
-
-// ── Things a test commits ───────────────────────────────────────────────────────────────────────────────────
-
-const AT = "2026-01-01T00:00:00.000Z";
-
-export function said(text: string): Draft {
-  return { type: "message", timestamp: AT, message: { role: "user", content: text, timestamp: 0 } };
-}
-
-export function noted(data: unknown): Draft {
-  return { type: "custom", timestamp: AT, customType: "sessiond/test", data };
-}
-
-export function named(blob: BlobName): Draft {
-  const content = [{ type: "text", text: "head … tail", blob }] as const;
-  return { type: "message", timestamp: AT, message: { role: "user", content, timestamp: 0 } };
-}
-
-export function letterOf(id: string, text: string): Letter {
-  return {
-    id,
-    from: { kind: "external_user", channel: "test", peer: "somebody" },
-    class: "interactive",
-    mode: "steer",
-    content: [{ type: "text", text }],
-    replyTo: null,
-    origin: null,
-  };
-}
-
-export function ended(atMs: number): RunState {
-  return { kind: "ended", atMs, outcome: "done", reason: null };
-}
-
-/** How long the first line of a transcript is, which no reader is shown. */
-export function headerBytes(opening: Of<"open">, atMs: number, more: Partial<Header>): number {
-  const { key, cwd, transcript: id } = opening;
-  const header: Header = {
-    ...{ type: "session", version: 3, id, timestamp: new Date(atMs).toISOString() },
-    ...{ cwd, key, agent: agentOf(key), ...more },
-  };
-  return Buffer.byteLength(`${JSON.stringify(header)}\n`);
 }
 
 // ── Things a test asks ──────────────────────────────────────────────────────────────────────────────────────

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SessionKey } from "../../routing/key.ts";
 import type { RunState, Session } from "../../sessions/session.ts";
-import type { Change } from "../store.ts";
-import { ended, noted, said, withoutTrace, type Corner } from "./corner.ts";
+import type { Change } from "../change.ts";
+import { withoutTrace, type Corner } from "./corner.ts";
+import { ended, noted, said } from "./samples.ts";
 
 const RUNNING: RunState = { kind: "running", sinceMs: 1, turn: "t", step: 1 };
 

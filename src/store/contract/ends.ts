@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionKey } from "../../routing/key.ts";
-import type { Change, Untouched } from "../store.ts";
-import { ended, noted, pages, refused, said, withoutTrace, Corner, type Open } from "./corner.ts";
+import type { Change, Untouched } from "../change.ts";
+import { pages, refused, withoutTrace, Corner, type Open } from "./corner.ts";
+import { ended, noted, said } from "./samples.ts";
 
 export function deleteContract(corner: () => Corner): void {
   describe("delete", () => {

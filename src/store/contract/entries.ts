@@ -6,7 +6,8 @@ import * as fc from "fast-check";
 import { READ_BYTES_MAX, READ_ENTRIES_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Range } from "../store.ts";
-import { noted, refused, said, type Corner } from "./corner.ts";
+import { refused, type Corner } from "./corner.ts";
+import { noted, said } from "./samples.ts";
 
 export function entriesContract(corner: () => Corner): void {
   describe("entries", () => {

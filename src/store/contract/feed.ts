@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Changed } from "../store.ts";
-import { Corner, noted, refused, said, type Open } from "./corner.ts";
+import { Corner, refused, type Open } from "./corner.ts";
+import { noted, said } from "./samples.ts";
 
 export function feedContract(corner: () => Corner, open: Open): void {
   describe("feed", () => {

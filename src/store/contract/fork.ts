@@ -6,8 +6,9 @@ import { Fault } from "../../base/fault.ts";
 import { READ_ENTRIES_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import { unstamped, type Draft } from "../../transcript/entry.ts";
-import { NO_USAGE } from "../rules.ts";
-import { headerBytes, noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import { NO_USAGE } from "../opened.ts";
+import { refused, withoutTrace, type Corner } from "./corner.ts";
+import { headerOf, noted, said } from "./samples.ts";
 
 export function forkContract(corner: () => Corner): void {
   describe("fork", () => {
@@ -54,7 +55,8 @@ export function forkContract(corner: () => Corner): void {
       );
       const { bytes } = (await at.row(opening.key)).transcript;
       const parentSession = `${await at.transcript(source)}.jsonl`; // the first line says it too
-      const header = headerBytes(opening, at.world.nowMs(), { parentSession, copied: 2 });
+      const line = headerOf(opening, at.world.nowMs(), { parentSession, copied: 2 });
+      const header = Buffer.byteLength(line);
       assert.equal(bytes, header + Buffer.byteLength(lines.join("")));
     });
 

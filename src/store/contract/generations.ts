@@ -8,7 +8,8 @@ import type { SessionKey } from "../../routing/key.ts";
 import type { Entry } from "../../transcript/entry.ts";
 import type { Of } from "../rules.ts";
 import type { Range } from "../store.ts";
-import { entriesOf, named, noted, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import { entriesOf, refused, withoutTrace, type Corner } from "./corner.ts";
+import { headerOf, named, noted, said } from "./samples.ts";
 
 export function generationContract(corner: () => Corner): void {
   describe("generations", () => {
@@ -26,7 +27,8 @@ export function generationContract(corner: () => Corner): void {
       const { transcript: old, ...others } = row;
       assert.deepEqual(rest, others);
       const lines = (await at.entries(key, { since: 4 })).map((entry) => `${JSON.stringify(entry)}\n`);
-      const header = Buffer.byteLength(headerOf(at, rotated, { previous: `${old.id}.jsonl`, firstSeq: 4 }));
+      const more = { previous: `${old.id}.jsonl`, firstSeq: 4 };
+      const header = Buffer.byteLength(headerOf(rotated, at.world.nowMs(), more));
       const bytes = header + Buffer.byteLength(lines.join(""));
       assert.deepEqual(transcript, { ...old, id: rotated.transcript, firstSeq: 4, bytes });
       await at.reopen();
@@ -276,12 +278,6 @@ export async function rotate(
   const change = await rotating(at, key, more);
   await at.store.commit([change]);
   return change;
-}
-
-export function headerOf(at: Corner, { transcript, key, cwd }: Of<"rotate">, more: object): string {
-  const timestamp = new Date(at.world.nowMs()).toISOString();
-  const header = { type: "session", version: 3, id: transcript, timestamp, cwd, key, agent: at.agent };
-  return `${JSON.stringify({ ...header, ...more })}\n`;
 }
 
 async function texts(at: Corner, key: SessionKey, range: Range): Promise<unknown[]> {

@@ -5,7 +5,8 @@ import { describe, test } from "node:test";
 import { BLOB_HELD_MS } from "../../limits.ts";
 import type { BlobName } from "../../transcript/entry.ts";
 import type { Collected, Holding } from "../store.ts";
-import { named, pages, refused, said, type Corner } from "./corner.ts";
+import { pages, refused, type Corner } from "./corner.ts";
+import { named, said } from "./samples.ts";
 
 export function holdingContract(corner: () => Corner): void {
   describe("upkeep", () => {

@@ -6,8 +6,10 @@ import * as fc from "fast-check";
 import { PAGE_ROWS_MAX } from "../../limits.ts";
 import { parseKey, type SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import type { Change, PageOf, SessionQuery } from "../store.ts";
-import { ended, noted, pages, refused, said, type Corner } from "./corner.ts";
+import type { Change } from "../change.ts";
+import type { PageOf, SessionQuery } from "../store.ts";
+import { pages, refused, type Corner } from "./corner.ts";
+import { ended, noted, said } from "./samples.ts";
 
 export function listContract(corner: () => Corner): void {
   describe("lists", () => {

@@ -5,8 +5,9 @@ import { describe, test } from "node:test";
 import { LETTER_BYTES_MAX, MAILBOX_LETTERS_MAX, MAIL_ID_KEPT_MS, PAGE_BYTES_MAX } from "../../limits.ts";
 import type { Letter } from "../../mail/letter.ts";
 import type { Block } from "../../transcript/entry.ts";
-import type { Change } from "../store.ts";
-import { ended, letterOf, pages, refused, withoutTrace, type Corner } from "./corner.ts";
+import type { Change } from "../change.ts";
+import { pages, refused, withoutTrace, type Corner } from "./corner.ts";
+import { ended, letterOf } from "./samples.ts";
 
 export function mailContract(corner: () => Corner): void {
   describe("mail", () => {

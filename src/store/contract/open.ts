@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseKey, subagentKey, type KeyKind } from "../../routing/key.ts";
-import { DEFAULT_SETTINGS, NO_USAGE } from "../rules.ts";
-import { headerBytes, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import { DEFAULT_SETTINGS, NO_USAGE } from "../opened.ts";
+import { refused, withoutTrace, type Corner } from "./corner.ts";
+import { headerOf, said } from "./samples.ts";
 
 export function openContract(corner: () => Corner): void {
   describe("open", () => {
@@ -15,7 +16,7 @@ export function openContract(corner: () => Corner): void {
       assert.deepEqual(receipt.seqs, { [opening.key]: 0 });
       const row = await at.row(opening.key);
       const { bytes } = row.transcript;
-      assert.equal(bytes, headerBytes(opening, at.world.nowMs(), {}));
+      assert.equal(bytes, Buffer.byteLength(headerOf(opening, at.world.nowMs())));
       assert.deepEqual(row, {
         key: opening.key,
         agent: at.agent,

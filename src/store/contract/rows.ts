@@ -5,8 +5,9 @@ import { describe, test } from "node:test";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Origin } from "../../routing/route.ts";
 import type { RunState } from "../../sessions/session.ts";
-import { NO_USAGE } from "../rules.ts";
-import { ended, refused, withoutTrace, type Corner } from "./corner.ts";
+import { NO_USAGE } from "../opened.ts";
+import { refused, withoutTrace, type Corner } from "./corner.ts";
+import { ended } from "./samples.ts";
 
 export function rowContract(corner: () => Corner): void {
   describe("row", () => {

@@ -5,7 +5,8 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Draft } from "../../transcript/entry.ts";
 import type { Hits, SearchQuery } from "../store.ts";
-import { noted, said, type Corner } from "./corner.ts";
+import type { Corner } from "./corner.ts";
+import { noted, said } from "./samples.ts";
 
 export function searchContract(corner: () => Corner): void {
   describe("search", () => {

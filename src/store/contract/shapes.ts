@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ID_CHARS_MAX } from "../../limits.ts";
-import type { Change } from "../store.ts";
-import { said, withoutTrace, type Corner } from "./corner.ts";
+import type { Change } from "../change.ts";
+import { withoutTrace, type Corner } from "./corner.ts";
+import { said } from "./samples.ts";
 
 export function shapeContract(corner: () => Corner): void {
   describe("shapes", () => {

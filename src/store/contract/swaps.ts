@@ -5,8 +5,9 @@ import { describe, test } from "node:test";
 import { mainKey, type SessionKey } from "../../routing/key.ts";
 import type { Draft } from "../../transcript/entry.ts";
 import type { Of } from "../rules.ts";
-import { ended, pages, refused, said, withoutTrace, type Corner } from "./corner.ts";
+import { pages, refused, withoutTrace, type Corner } from "./corner.ts";
 import { jobOf } from "./jobs.ts";
+import { ended, said } from "./samples.ts";
 import { find } from "./search.ts";
 
 export function swapContract(corner: () => Corner): void {

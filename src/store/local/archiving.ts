@@ -108,7 +108,9 @@ export class Archiving {
   }
 
   #find(id: string): { readonly n: number | null; readonly archive: Archive } | null {
-    const found = this.#database.prepare(`SELECT n, ${ARCHIVE} FROM archives WHERE id = ?`).get(id);
+    const found = this.#database
+      .prepare(`SELECT n, ${ARCHIVE}, ${FIRST_SEQ} FROM archives WHERE id = ?`)
+      .get(id);
     if (!found) return null;
     return { n: found["n"] === null ? null : Number(found["n"]), archive: archiveFrom(found) };
   }
@@ -133,10 +135,19 @@ export function putAway(database: DatabaseSync, { n, row }: Numbered, why: Archi
   database.prepare("DELETE FROM sessions WHERE n = ?").run(n);
 }
 
-/** What archiveFrom needs; begin a SELECT with it. */
+/** What recordedFrom needs, and archiveFrom with what follows; begin a SELECT with it. */
 export const ARCHIVE = "id, key, agent, why, archived_ms, bytes, packed_bytes, session";
+export const FIRST_SEQ =
+  "(SELECT first_seq FROM generations WHERE archive = archives.id ORDER BY generations.n LIMIT 1) AS first_seq";
 
 export function archiveFrom(found: Record<string, unknown>): Archive {
+  return { ...recordedFrom(found), firstSeq: Number(found["first_seq"] ?? 1) };
+}
+
+/** As much of an archive as a state of any version has. */
+export type Recorded = Omit<Archive, "firstSeq">;
+
+export function recordedFrom(found: Record<string, unknown>): Recorded {
   const packed = found["packed_bytes"];
   return {
     id: String(found["id"]),

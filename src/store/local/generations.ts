@@ -1,7 +1,7 @@
 // The files of a history before the one that it goes on in (the table `generations`): the writer's part of it.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Session } from "../../sessions/session.ts";
+import type { Session, Tail } from "../../sessions/session.ts";
 import type { Twin } from "./tables.ts";
 
 /** One file, as the table has it. */
@@ -50,21 +50,22 @@ export class Generations {
     whose: Whose,
     { cut, skip }: Pick<Generation, "cut" | "skip">,
   ): number {
-    const { id: transcript, bytes } = row.transcript;
-    const number = this.insert({ transcript, agent: row.agent, bytes, cut, skip }, whose);
+    const { id: transcript, bytes, firstSeq } = row.transcript;
+    const number = this.insert({ transcript, agent: row.agent, bytes, cut, skip, firstSeq }, whose);
     for (const twin of ["a", "b"] satisfies Twin[])
       this.#database.prepare(`UPDATE journal_${twin} SET session = ? WHERE session = ?`).run(-number, n);
     return number;
   }
 
   /** Of a file that the journal has nothing of. Returns its number. */
-  insert({ transcript, agent, bytes, cut, skip }: Omit<Generation, "n">, whose: Whose): number {
+  insert(file: Omit<Generation, "n"> & Pick<Tail, "firstSeq">, whose: Whose): number {
+    const { transcript, agent, bytes, cut, skip, firstSeq } = file;
     const [session, archive] = "session" in whose ? [whose.session, null] : [null, whose.archive];
     const added = this.#database
       .prepare(
-        "INSERT INTO generations (transcript, agent, session, archive, bytes, cut, skip) VALUES (?,?,?,?,?,?,?)",
+        "INSERT INTO generations (transcript, agent, session, archive, bytes, cut, skip, first_seq) VALUES (?,?,?,?,?,?,?,?)",
       )
-      .run(transcript, agent, session, archive, bytes, cut, skip);
+      .run(transcript, agent, session, archive, bytes, cut, skip, firstSeq);
     return Number(added.lastInsertRowid);
   }
 

@@ -3,10 +3,11 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { PAGE_SCAN_ROWS_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
-import { cursorTo, limitOf, placeFrom } from "../cursor.ts";
+import type { Session } from "../../sessions/session.ts";
+import { checkWithin, cursorTo, limitOf, placeFrom } from "../cursor.ts";
 import { CHILDREN_COUNTED_MAX, isWanted } from "../archived.ts";
 import type { Archive, ArchiveQuery, Holding, Page, PageOf } from "../store.ts";
-import { ARCHIVE, archiveFrom } from "./archiving.ts";
+import { ARCHIVE, archiveFrom, FIRST_SEQ } from "./archiving.ts";
 import { ROW, unpackRow } from "./row.ts";
 
 /** Sessions, or files, added up in one answer: some thousandths of a second, and others are answered in between. */
@@ -14,11 +15,39 @@ const SESSIONS_AT_ONCE = 2_000;
 const FILES_AT_ONCE = 10_000;
 
 /** In the order of how few archives they leave, as a rule. */
-const EXACT = ["id", "key", "agent"] as const;
+const EXACT = ["id", "key", "parent", "agent"] as const;
 
 /** The most telling property picks the index; the others are checked on the rows it gives, and only so many are looked at. */
 export function listArchives(database: DatabaseSync, query: ArchiveQuery): Page<Archive> {
   const limit = limitOf(query);
+  const { where, values, order, placeOf } = query.idPrefix === undefined ? byAge(query) : byId(query);
+  const parent = query.parent === undefined ? "NULL" : "parent"; // It is read out of the record, unless an index has it.
+  const sql = `SELECT ${FILTERED}, ${parent} AS parent FROM archives ${where} ORDER BY ${order} LIMIT ${PAGE_SCAN_ROWS_MAX}`;
+  // The record is read of those that are wanted alone: it is most of a row, and has to be parsed.
+  const whole = database.prepare(`SELECT ${ARCHIVE}, ${FIRST_SEQ} FROM archives WHERE id = ?`);
+  const rows: Archive[] = [];
+  let looked = 0;
+  let last: Filtered | null = null;
+  const placeAfter = (): string | null => (last === null ? null : cursorTo(placeOf(last)));
+  for (const found of database.prepare(sql).iterate(...values)) {
+    if (rows.length === limit) return { rows, next: placeAfter() };
+    looked += 1;
+    last = filteredFrom(found);
+    const row = isWanted(last, query) ? whole.get(last.id) : undefined;
+    if (row !== undefined) rows.push(archiveFrom(row));
+  }
+  return { rows, next: looked === PAGE_SCAN_ROWS_MAX ? placeAfter() : null };
+}
+
+/** Which rows are looked at, in which order, and where one of them stands in it. */
+interface Listing {
+  readonly where: string; // with the word, or empty
+  readonly values: readonly SQLInputValue[];
+  readonly order: string;
+  readonly placeOf: (row: Filtered) => readonly (string | number)[];
+}
+
+function byAge(query: ArchiveQuery): Listing {
   const place = placeFrom(query.cursor, [0, ""] as [number, string]);
   const first = EXACT.find((name) => query[name] !== undefined);
   const sure: string[] = [];
@@ -35,24 +64,25 @@ export function listArchives(database: DatabaseSync, query: ArchiveQuery): Page<
   }
   const where = sure.length > 0 ? `WHERE ${sure.join(" AND ")}` : "";
   const way = query.newest ? "DESC" : "ASC";
-  const sql = `SELECT ${FILTERED} FROM archives ${where} ORDER BY archived_ms ${way}, id ${way} LIMIT ${PAGE_SCAN_ROWS_MAX}`;
-  // The record is read of those that are wanted alone: it is most of a row, and has to be parsed.
-  const whole = database.prepare(`SELECT ${ARCHIVE} FROM archives WHERE id = ?`);
-  const rows: Archive[] = [];
-  let looked = 0;
-  let last: Filtered | null = null;
-  for (const found of database.prepare(sql).iterate(...values)) {
-    if (rows.length === limit) return { rows, next: placeAfter(last) };
-    looked += 1;
-    last = filteredFrom(found);
-    const row = isWanted(last, query) ? whole.get(last.id) : undefined;
-    if (row !== undefined) rows.push(archiveFrom(row));
-  }
-  return { rows, next: looked === PAGE_SCAN_ROWS_MAX ? placeAfter(last) : null };
+  const placeOf = ({ archivedAtMs, id }: Filtered): [number, string] => [archivedAtMs, id];
+  return { where, values, order: `archived_ms ${way}, id ${way}`, placeOf };
+}
+
+/** The ids that begin so stand beside each other; a cursor is the narrower bound of one side. */
+function byId({ idPrefix = "", cursor, newest }: ArchiveQuery): Listing {
+  const place = placeFrom(cursor, ["", 0] as [string, number]);
+  const [from, to] = [idPrefix, `${idPrefix}\u{10ffff}`];
+  const placeOf = ({ archivedAtMs, id }: Filtered): [string, number] => [id, archivedAtMs];
+  const order = newest ? "id DESC" : "id";
+  if (place === null) return { where: "WHERE id >= ? AND id < ?", values: [from, to], order, placeOf };
+  checkWithin(place, idPrefix);
+  const where = newest ? "WHERE id >= ? AND id < ?" : "WHERE id > ? AND id < ?";
+  return { where, values: newest ? [from, place[0]] : [place[0], to], order, placeOf };
 }
 
 /** What a list goes by. */
-type Filtered = Pick<Archive, "id" | "key" | "agent" | "archivedAtMs" | "packedBytes">;
+type Filtered = Pick<Archive, "id" | "key" | "agent" | "archivedAtMs" | "packedBytes"> &
+  Pick<Session, "parent">;
 
 const FILTERED = "id, key, agent, archived_ms, packed_bytes";
 
@@ -62,13 +92,10 @@ function filteredFrom(found: Record<string, unknown>): Filtered {
     id: String(found["id"]),
     key: String(found["key"]) as SessionKey,
     agent: String(found["agent"]),
+    parent: found["parent"] === null ? null : (String(found["parent"]) as SessionKey),
     archivedAtMs: Number(found["archived_ms"]),
     packedBytes: packed === null ? null : Number(packed),
   };
-}
-
-function placeAfter(last: Filtered | null): string | null {
-  return last === null ? null : cursorTo([last.archivedAtMs, last.id]);
 }
 
 /** Two questions, as in list.ts: first those that share the second of the place, by number, then those after it. */

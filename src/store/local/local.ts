@@ -22,6 +22,7 @@ import type { Timer } from "../../timers/timer.ts";
 import type { BlobName, Entry, Gap } from "../../transcript/entry.ts";
 import { checkChanges } from "../check.ts";
 import { checkQuestion } from "../shape.ts";
+import type { Change, Receipt } from "../change.ts";
 import type * as S from "../store.ts";
 import { addedUp } from "./addedup.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
@@ -32,7 +33,7 @@ import type { FromPacker, ToPacker } from "./packer.ts";
 import { Packing } from "./packing.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import type { FromReader, Questions, ToReader } from "./reader.ts";
-import type { FromSearch, ToSearch } from "./search.ts";
+import { Searching } from "./searching.ts";
 import { Thread } from "./thread.ts";
 import { asDiskFault } from "./trouble.ts";
 import { UnderWay } from "./underway.ts";
@@ -61,7 +62,7 @@ export class LocalStore implements S.Store {
   readonly #owner: Owner;
   readonly #writer: Thread<ToWriter, FromWriter>;
   readonly #reader: Thread<ToReader, FromReader>;
-  readonly #search: Thread<ToSearch, FromSearch>;
+  readonly #search: Searching;
   readonly #underWay = new UnderWay((commits) => this.#writer.post({ do: "commits", commits }));
   readonly #listeners = new Set<() => void>();
   /** Commits that are not handed in yet, because something has to be read for them. */
@@ -81,7 +82,6 @@ export class LocalStore implements S.Store {
   #closing: Promise<void> | null = null;
   #ended: Fault | null = null;
   #dead = false;
-  #searching: "no" | "yes" | "and again" = "no";
 
   /** Takes the home, recovers what an unclean stop left, and is ready when it resolves. */
   static async open(home: string, parts: LocalParts): Promise<LocalStore> {
@@ -95,7 +95,7 @@ export class LocalStore implements S.Store {
       await store.#letGo();
       throw error;
     }
-    store.#letSearchLook(); // what an earlier process left to it
+    store.#search.look(); // what an earlier process left to it
     return store;
   }
 
@@ -109,10 +109,7 @@ export class LocalStore implements S.Store {
       hear: ({ id, answer }) => this.#reader.settle(id, answer),
       died,
     });
-    this.#search = new Thread("search", paths.home, {
-      hear: (message) => this.#hearSearch(message),
-      died,
-    });
+    this.#search = new Searching(paths.home, { log: parts.log, died });
   }
 
   #startPacker(): Thread<ToPacker, FromPacker> {
@@ -123,7 +120,7 @@ export class LocalStore implements S.Store {
     return packer;
   }
 
-  async commit(changes: readonly S.Change[]): Promise<S.Receipt> {
+  async commit(changes: readonly Change[]): Promise<Receipt> {
     checkChanges(changes);
     if (changes.some(({ do: what }) => what === "delete" || what === "purge")) this.#packing.forgetWeight();
     // Nearly every commit goes straight on: waiting here, even for nothing, would let a later one overtake it (M1).
@@ -140,7 +137,7 @@ export class LocalStore implements S.Store {
     }
   }
 
-  #enqueue(changes: readonly WireChange[]): Promise<S.Receipt> {
+  #enqueue(changes: readonly WireChange[]): Promise<Receipt> {
     if (this.#ended) return Promise.reject(this.#ended);
     return this.#underWay.add(changes, this.#parts.world.nowMs());
   }
@@ -149,7 +146,7 @@ export class LocalStore implements S.Store {
     switch (message.say) {
       case "done":
         this.#underWay.settle(JSON.parse(message.results) as Results);
-        this.#letSearchLook();
+        this.#search.look();
         for (const listener of this.#listeners) listener();
         break;
       case "answer":
@@ -165,26 +162,6 @@ export class LocalStore implements S.Store {
 
   #tell({ count, what, message }: Notice): void {
     this.#parts.log.warn({ count, what }, message);
-  }
-
-  /** One word is enough until search has caught up and says so; what came meanwhile is worth another. */
-  #letSearchLook(): void {
-    if (this.#searching === "no") this.#search.post({ do: "look" });
-    this.#searching = this.#searching === "no" ? "yes" : "and again";
-  }
-
-  #hearSearch(message: FromSearch): void {
-    switch (message.say) {
-      case "answer":
-        return this.#search.settle(message.id, message.answer);
-      case "trouble":
-        return this.#parts.log.warn({ what: "search" }, message.message);
-      case "caught up": {
-        const again = this.#searching === "and again";
-        this.#searching = "no";
-        if (again) this.#letSearchLook();
-      }
-    }
   }
 
   /** M2. Also while it is being closed: whoever waits for that must hear of it too. */
@@ -254,7 +231,7 @@ export class LocalStore implements S.Store {
 
   async search(query: S.SearchQuery): Promise<S.Hits> {
     checkQuestion("search", query);
-    return await this.#search.ask((id) => ({ do: "search", id, query }));
+    return await this.#search.find(query);
   }
 
   async archives(query: S.ArchiveQuery): Promise<S.Page<S.Archive>> {
@@ -371,7 +348,7 @@ export class LocalStore implements S.Store {
     return [
       this.#writer,
       this.#reader,
-      this.#search,
+      this.#search.thread,
       ...(this.#packing.thread === null ? [] : [this.#packing.thread]),
     ];
   }

@@ -9,7 +9,8 @@ import type { Session } from "../../sessions/session.ts";
 import { decodeLine } from "../../transcript/codec.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
 import { noSuchEntry, type Of } from "../rules.ts";
-import type { Change, Range } from "../store.ts";
+import type { Change } from "../change.ts";
+import type { Range } from "../store.ts";
 import { NOTHING_READ, type FileEnd, type Looked } from "./wire.ts";
 
 /** The part of a store that is needed for it. A line is one that the reader has checked. */

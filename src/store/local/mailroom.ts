@@ -2,11 +2,12 @@ import { Fault } from "../../base/fault.ts";
 import { MAILBOX_LETTERS_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
 import type { Session } from "../../sessions/session.ts";
-import { checkUntouched, forwardTo, nobodyReads, type Of } from "../rules.ts";
-import type { Posted } from "../store.ts";
+import { forwardTo, nobodyReads } from "../letters.ts";
+import { checkUntouched, type Of } from "../rules.ts";
+import type { Posted } from "../change.ts";
 import type { Rows } from "./rows.ts";
 import type { Known, Tables, Waiting } from "./tables.ts";
-import type { WireChange } from "./wire.ts";
+import type { WireOf } from "./wire.ts";
 
 /** What a commit does with letters: they are posted once, taken once, and go on when nobody will read them here. */
 export class Mailroom {
@@ -18,7 +19,7 @@ export class Mailroom {
     this.#rows = rows;
   }
 
-  post(change: Extract<WireChange, { readonly do: "post" }>, atMs: number): Posted {
+  post(change: WireOf<"post">, atMs: number): Posted {
     const known = this.#tables.letter(change.id);
     if (known && this.#isRemembered(change.id, known)) {
       if (known.print !== null && known.print !== change.print)

@@ -5,7 +5,7 @@ import { headerLine } from "../../transcript/codec.ts";
 import { checkRotate, checkSeen, headerTooLong, rotatedHeader, rotatedRow } from "../generations.ts";
 import type { Generations } from "./generations.ts";
 import type { Numbered, Tables } from "./tables.ts";
-import type { WireChange } from "./wire.ts";
+import type { WireOf } from "./wire.ts";
 
 /** What a commit does when a history goes on in a new file. */
 export class Rotation {
@@ -22,7 +22,7 @@ export class Rotation {
   /** Returns the row from now on, and what its new file begins with. */
   rotate(
     numbered: Numbered,
-    change: Extract<WireChange, { readonly do: "rotate" }>,
+    change: WireOf<"rotate">,
     fence: number,
     atMs: number,
   ): { readonly row: Session; readonly bytes: Buffer } {

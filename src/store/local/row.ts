@@ -3,7 +3,8 @@
 
 import type { KeyKind, SessionKey } from "../../routing/key.ts";
 import type { Session, Settings, Usage } from "../../sessions/session.ts";
-import { DEFAULT_SETTINGS, hasWork, NO_USAGE, NOTHING_WAITS, shownTitle } from "../rules.ts";
+import { DEFAULT_SETTINGS, NO_USAGE } from "../opened.ts";
+import { hasWork, NOTHING_WAITS, shownTitle } from "../rules.ts";
 
 /** What unpackRow needs; begin a SELECT with it. */
 export const ROW = "key, transcript, agent, kind, parent, body";

@@ -85,6 +85,41 @@ describe("a home whose state", () => {
     assert.equal((await home.store.sessions({})).rows.length, 1);
   });
 
+  test("did not know whom archives were born below, or where their numbers begin, finds that out", async (t) => {
+    const home = await Home.open(t);
+    const top = await home.talk("top", "hello");
+    const child = await home.talk("child", "1", "2");
+    const { id, lastSeq: after } = (await home.row(child)).transcript;
+    const away = { cwd: "/", fence: 0, keep: "nothing", transcript: home.world.newId() } as const;
+    await home.store.commit([{ do: "rotate", key: child, after, ...away }]);
+    await home.say(child, "3");
+    const expect = { transcript: away.transcript, lastSeq: 3 };
+    await home.store.commit([{ do: "archive", key: child, expect, why: "ended" }]);
+    await home.close();
+    alter(
+      home,
+      `DROP INDEX archives_parent;
+       ALTER TABLE archives DROP COLUMN parent;
+       ALTER TABLE generations DROP COLUMN first_seq;
+       UPDATE archives SET session = json_set(session, '$.parent', '${top}') WHERE id = '${away.transcript}';
+       INSERT INTO archives (id, key, agent, why, archived_ms, bytes, session) VALUES ('torn', 'torn', 'main', 'asked', 0, 0, '{');
+       PRAGMA user_version = 2`,
+    );
+    await home.reopen();
+    const { rows } = await home.store.archives({ parent: top });
+    assert.deepEqual(
+      rows.map((archive) => [archive.id, archive.firstSeq]),
+      [[away.transcript, 3]],
+    );
+    assert.equal((await home.store.archives({ id })).rows[0]?.firstSeq, 1);
+    const plan = new DatabaseSync(home.paths.state, { readOnly: true });
+    const [step] = plan
+      .prepare("EXPLAIN QUERY PLAN SELECT id FROM archives WHERE parent = ? ORDER BY archived_ms, id")
+      .all("x");
+    plan.close();
+    assert.match(String(step?.["detail"]), /archives_parent/);
+  });
+
   for (const [what, hurt] of [
     ["is no database", (path: string) => writeFileSync(path, "this is something else ".repeat(1_000))],
     ["was cut in the middle", (path: string) => truncateSync(path, 8 * 1024)],

@@ -146,8 +146,20 @@ const VERSION_2 = `
     WHERE json_tree.key = 'sha256' AND length(value) = 64;
 `;
 
+const VERSION_3 = `
+  -- Whom an archived session was born below; null: nobody, or its record cannot be read.
+  ALTER TABLE archives ADD COLUMN parent TEXT AS (CASE WHEN json_valid(session) THEN json_extract(session, '$.parent') END);
+  CREATE INDEX archives_parent ON archives (parent, archived_ms) WHERE parent IS NOT NULL;
+
+  -- The first seq of the file. Nobody wrote it down before: of a file that is not its archive's newest, 1 is what most have.
+  ALTER TABLE generations ADD COLUMN first_seq INTEGER NOT NULL DEFAULT 1;
+  UPDATE generations SET first_seq = found.first_seq
+    FROM (SELECT id, json_extract(session, '$.transcript.firstSeq') AS first_seq FROM archives WHERE json_valid(session)) AS found
+    WHERE generations.transcript = found.id AND found.first_seq IS NOT NULL;
+`;
+
 /** Step i lifts version i to version i + 1. A released step is never edited; a new shape is a new step. */
-export const LADDER: readonly string[] = [VERSION_1, VERSION_2];
+export const LADDER: readonly string[] = [VERSION_1, VERSION_2, VERSION_3];
 
 /**
  * Brings the database to the top of the ladder. An older state is copied beside itself first; a newer one is

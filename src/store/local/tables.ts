@@ -264,10 +264,10 @@ export class Tables {
     this.#journal[twin].run(session, offset, lines);
   }
 
-  /** Everything that belongs to a session, in one go. What is left to do outside the database is in the intents. */
-  erase(numbered: Numbered, atMs: number): void {
+  /** Everything that belongs to a session, in one go. Returns its transcripts: that their files go is in the intents. */
+  erase(numbered: Numbered, atMs: number): readonly string[] {
     const { n, row } = numbered;
-    const older = generationsOf(this.#database, { session: n });
+    const older = generationsOf(this.#database, { session: n }).map(({ transcript }) => transcript);
     new Generations(this.#database).forget({ session: n });
     const remove: readonly (readonly [string, string | number])[] = [
       ["DELETE FROM mail WHERE recipient = ? AND taken_ms IS NULL", row.key],
@@ -278,8 +278,9 @@ export class Tables {
       ["DELETE FROM sessions WHERE n = ?", n],
     ];
     for (const [sql, value] of remove) this.#database.prepare(sql).run(value);
-    for (const transcript of [...older.map((one) => one.transcript), row.transcript.id])
-      this.bury({ key: row.key, agent: row.agent, transcript }, atMs);
+    const transcripts = [...older, row.transcript.id];
+    for (const transcript of transcripts) this.bury({ key: row.key, agent: row.agent, transcript }, atMs);
+    return transcripts;
   }
 
   /** Its file goes; that it was there is remembered. */

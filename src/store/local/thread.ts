@@ -2,6 +2,9 @@ import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from "
 import { extname } from "node:path";
 import { Fault, faultFrom, type FaultWords } from "../../base/fault.ts";
 
+/** The number of the answer that nobody asked for: the thread is ready, or why it cannot begin. */
+export const READY = 0;
+
 /** Questions to a thread and their answers, by number. Answers of one thread come in the order it finished them. */
 export class Thread<To, From> {
   readonly #worker: Worker;
@@ -56,18 +59,20 @@ export class Thread<To, From> {
     return promise;
   }
 
-  /** Waits for an answer that nobody asked for: number 0, the thread's word that it is ready. */
+  /** Waits for the thread's word that it is ready. */
   ready(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<null>();
-    this.#asked.set(0, { resolve, reject });
+    this.#asked.set(READY, { resolve, reject });
     return promise.then(() => undefined);
   }
 
   settle(id: number, answer: unknown): void {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
-    if (isFaultWords(answer)) asked?.reject(faultFrom(answer));
-    else asked?.resolve(answer as never);
+    if (!isFaultWords(answer)) return asked?.resolve(answer as never);
+    const fault = faultFrom(answer);
+    if (id === READY) this.#gone = fault; // It ends for this reason, and has said so: that is no death.
+    asked?.reject(fault);
   }
 
   /** Everybody who waits is told this instead. */

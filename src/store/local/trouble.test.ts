@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Fault } from "../../base/fault.ts";
 import { scratch } from "../../../test/fixtures/home.ts";
 import { Thread } from "./thread.ts";
 import { isDamaged, isMissing, wordsOf } from "./trouble.ts";
+import type { FromWriter, ToWriter } from "./wire.ts";
 
 /** What really is thrown. */
 function thrown(work: () => unknown): unknown {
@@ -66,4 +68,20 @@ test("a thread that dies of a bug says so, and whoever waits for it hears it", a
     { code: "bug", message: /^the reader thread died: / },
   );
   assert.deepEqual([(await death).code, (await death).exit], ["bug", 70]);
+});
+
+test("a thread that cannot begin says why, and that it ends then is no death", async (t) => {
+  const home = join(scratch(t), "home");
+  writeFileSync(home, "no directory");
+  const deaths: Fault[] = [];
+  const thread: Thread<ToWriter, FromWriter> = new Thread("writer", home, {
+    hear: (message) => message.say === "answer" && thread.settle(message.id, message.answer),
+    died: (fault) => deaths.push(fault),
+  });
+  t.after(() => thread.stop());
+  const ready = thread.ready();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500); // Meanwhile it has said so, and ended.
+  await assert.rejects(ready, { code: "disk_failed" });
+  await sleep(200);
+  assert.deepEqual(deaths, []);
 });

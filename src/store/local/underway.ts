@@ -6,7 +6,7 @@
 
 import { Fault, faultFrom, type FaultWords } from "../../base/fault.ts";
 import { COMMIT_BYTES_MAX, WAITING_BYTES_MAX } from "../../limits.ts";
-import type { Receipt } from "../store.ts";
+import type { Receipt } from "../change.ts";
 import { isFaultWords } from "./thread.ts";
 import { bytesOf, tooLarge, type Results, type WireChange, type WireCommit } from "./wire.ts";
 

@@ -1,5 +1,5 @@
 import type { TranscriptFiles } from "./files.ts";
-import type { FileWrite } from "./group.ts";
+import type { FileWrite } from "./outcome.ts";
 import { isFull } from "./trouble.ts";
 
 /** Committed lines that are not in their files yet, joined per file: many small writes become one. */

@@ -9,8 +9,10 @@ import { encodeDraft, type EncodedDraft } from "../../transcript/codec.ts";
 import type { Session } from "../../sessions/session.ts";
 import { blobsOf, unstamped, type Draft, type Entry, type Header } from "../../transcript/entry.ts";
 import { contextStart, isPersonal, openingOf } from "../../transcript/fold.ts";
-import { isCapped, sealLetter, type Of } from "../rules.ts";
-import type { Change, Claim, Receipt, Untouched } from "../store.ts";
+import { isCapped, sealLetter } from "../letters.ts";
+import type { Of } from "../rules.ts";
+import type { Change, Receipt, Untouched } from "../change.ts";
+import type { Claim } from "../store.ts";
 import type { Begun, Counted, Done, Move } from "./moves.ts";
 import type { Form } from "./tables.ts";
 
@@ -52,6 +54,8 @@ export type WireChange =
       readonly expect: Untouched | null; //    null: anything may have happened to who gets it
     }
   | Exclude<Change, { readonly do: "open" | "append" | "rotate" | "post" }>;
+
+export type WireOf<Do extends WireChange["do"]> = Extract<WireChange, { readonly do: Do }>;
 
 /** What a history's next file begins with, as it was read. */
 export interface FileEnd {

@@ -3,29 +3,30 @@
 // The thread that owns state.sqlite and the transcript files. Everything that changes goes through here, one
 // group of commits after the other.
 //
-//   Owns:      the only connection that writes, the journal, the leases.
-//   Does not:  answer questions that only read (reader.ts).
+//   Owns:      the only connection that writes, who is answered when, the leases.
+//   Does not:  answer questions that only read (reader.ts); say when lines go to their files (filing.ts).
 //
 // Invariants
 //   A1. A caller is answered after COMMIT returned, never before (S2); the files are written after that, in
 //       the first lull, or when a few mebibytes of lines have gathered.
-//   A2. While a committed line cannot be written to its file because the disk is full, no new commit is taken
-//       and no twin is sealed: the line is safe in the journal.
+//   A2. While a committed line cannot be written to its file because the disk is full, no new commit is taken:
+//       the line is safe in the journal (Q1, Q2).
 //   A3. An error of a sync or of the database ends the writer. Callers hear `outcome_unknown`: it may have
 //       happened, and the next start decides.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { workerData, type MessagePort } from "node:worker_threads";
 import { Fault, type FaultCode } from "../../base/fault.ts";
-import { CHECKPOINT_EVERY_MS, GROUP_COMMITS_MAX, JOURNAL_BYTES_MAX } from "../../limits.ts";
+import { GROUP_COMMITS_MAX } from "../../limits.ts";
 import { Leases } from "../leases.ts";
-import { Checkpoint } from "./checkpoint.ts";
 import { Claims } from "./claims.ts";
 import { collectBlobs } from "./collect.ts";
 import { TranscriptFiles } from "./files.ts";
+import { Filing, FULL } from "./filing.ts";
 import { Group, type Applied } from "./group.ts";
 import { HeldBlobs } from "./held.ts";
 import { ALONE, finishIntents, Leftovers, type Finishing } from "./intents.ts";
+import { Life } from "./life.ts";
 import { WriteAheadLog } from "./log.ts";
 import { Moves, type Begun } from "./moves.ts";
 import { pathsIn, transcriptPath } from "./paths.ts";
@@ -34,20 +35,12 @@ import { Rows } from "./rows.ts";
 import { epochOf, openState } from "./schema.ts";
 import { Sweep } from "./sweep.ts";
 import { Tables, type Form } from "./tables.ts";
+import { READY } from "./thread.ts";
 import { isFull, isOfDisk, wordsOf } from "./trouble.ts";
-import { Unwritten } from "./unwritten.ts";
 import type { FromWriter, Notice, Results, ToWriter, WireCommit, WriterAnswer, WriterAsk } from "./wire.ts";
-
-/** Lines that wait for their file while commits keep coming. */
-const UNWRITTEN_BYTES_MAX = 4 * 1024 * 1024;
-
-/** Long enough that the next commit of a busy session comes first, too short for a person to notice. */
-const LULL_MS = 2;
 
 /** How often the journal is emptied for archives to be packed, of which more is written meanwhile. */
 const EMPTIED_TIMES_MAX = 4;
-
-const FULL = "the disk is full; what was acknowledged is safe in the journal";
 
 class Writer {
   readonly #port: MessagePort;
@@ -57,26 +50,21 @@ class Writer {
   readonly #rows: Rows;
   readonly #group: Group;
   readonly #files: TranscriptFiles;
-  readonly #checkpoint: Checkpoint;
+  readonly #filing: Filing;
   readonly #claims: Claims;
   readonly #held = new HeldBlobs();
-  readonly #unwritten = new Unwritten();
   readonly #sweep: Sweep;
   readonly #log: WriteAheadLog;
   readonly #moves: Moves;
   readonly #feed: StatementSync;
   readonly #notify = (notice: Notice): void => this.#say({ say: "notice", notice });
   readonly #leftovers: Leftovers;
+  readonly #life = new Life((fault) => this.#say({ say: "dead", fault }));
   #waiting: WireCommit[] = [];
-  #full = false; // A2
-  #toldFull = false;
   #scheduled = false;
-  #dead = false;
   readonly #epoch: string;
   #groups: number;
   #lastAtMs = 0;
-  #timer: NodeJS.Timeout | null = null;
-  #lull: NodeJS.Timeout | null = null;
 
   constructor(port: MessagePort, home: string) {
     this.#port = port;
@@ -88,7 +76,11 @@ class Writer {
     const notify = this.#notify;
     const journalled = journalledIn(database);
     this.#files = new TranscriptFiles(this.#paths, { notify, journalled });
-    this.#checkpoint = new Checkpoint({ database, log: this.#log, files: this.#files, notify });
+    const parts = { database, log: this.#log, files: this.#files, life: this.#life, notify };
+    this.#filing = new Filing(parts, (isEmptied) => {
+      if (isEmptied) this.#life.guard(() => this.#forget());
+      this.#schedule(); // Somebody may have waited for the twin, and hears at least that the disk is full.
+    });
     this.#sweep = new Sweep(database);
     this.#moves = new Moves(database);
     const how: Finishing = {
@@ -96,7 +88,7 @@ class Writer {
       isUnderWay: (n) => this.#moves.isUnderWay(n),
       notify,
     };
-    this.#leftovers = new Leftovers(database, this.#paths, how, (work) => this.#guard(work));
+    this.#leftovers = new Leftovers(database, this.#paths, how, (work) => this.#life.guard(work));
     const tables = new Tables(database);
     this.#rows = new Rows(tables);
     this.#claims = new Claims({ database, rows: this.#rows, leases: this.#leases });
@@ -108,17 +100,17 @@ class Writer {
   /** Recovery first; whoever opened the store waits for it. */
   async start(): Promise<void> {
     const transcripts = replayJournal(this.#database, this.#files, this.#paths);
-    if (transcripts > 0) await this.#checkpoint.replayed();
+    if (transcripts > 0) await this.#filing.replayed();
     const intents = finishIntents(this.#database, this.#paths, { ...ALONE, notify: this.#notify });
     if (transcripts + intents > 0) {
       const message = `after an unclean stop: transcripts written again: ${transcripts}, deletions and moves finished: ${intents}`;
-      this.#notice("recovered", message, transcripts + intents);
+      this.#notify({ what: "recovered", message, count: transcripts + intents });
     }
     this.#port.on("message", (message: ToWriter) => this.#hear(message));
   }
 
   #hear(message: ToWriter): void {
-    if (this.#dead) return;
+    if (this.#life.isOver) return;
     if (message.do === "ask") {
       void this.#answer(message.id, message.ask);
       return;
@@ -129,42 +121,35 @@ class Writer {
 
   /** Messages that are already there are heard first, so that they share one group and one sync. */
   #schedule(): void {
-    if (this.#scheduled || this.#dead) return;
+    if (this.#scheduled || this.#life.isOver) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#guard(() => this.#commitGroup());
+      this.#life.guard(() => this.#commitGroup());
     });
   }
 
   #commitGroup(): void {
     if (this.#waiting.length === 0) return;
-    if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX && this.#checkpoint.running !== null) return; // the twin is full: wait for its sibling
+    if (this.#filing.isTwinFull) return; // whoever empties its sibling schedules this again
     const commits = this.#waiting.splice(0, GROUP_COMMITS_MAX);
     if (this.#waiting.length > 0) this.#schedule();
-    if (this.#full && !this.#writeFiles()) return this.#refuse(commits, "disk_full", FULL);
+    if (!this.#filing.hasRoom()) return this.#refuse(commits, "disk_full", FULL); // A2
     const applied = this.#transact(commits);
     if (applied === null) return;
-    this.#noteFull(this.#full);
     this.#lastAtMs = commits.at(-1)?.atMs ?? this.#lastAtMs;
     for (const sha256 of applied.named) this.#held.named(sha256);
-    for (const write of applied.writes) {
-      this.#unwritten.add(write);
-      this.#checkpoint.wrote(write.bytes.length);
-    }
-    if (applied.erased.length > 0) this.#erase(applied.erased);
-    if (this.#unwritten.bytes > UNWRITTEN_BYTES_MAX) this.#writeFiles();
-    else this.#writeSoon();
-    this.#checkpointSoon();
+    this.#filing.take(applied);
+    if (applied.erased.length > 0) this.#leftovers.finishSoon();
+    this.#filing.writeSoon();
     this.#log.foldIfLong();
   }
 
   /** One transaction; everybody has been told when it returns. Null: it was refused as a whole. */
   #transact(commits: readonly WireCommit[]): Applied | null {
     try {
-      this.#database.exec("BEGIN IMMEDIATE");
       const feed = { epoch: this.#epoch, groups: this.#groups };
-      const applied = this.#group.apply(commits, this.#checkpoint.active, feed);
+      const applied = this.#group.apply(commits, this.#filing.twin, feed);
       if (applied.changed.length > 0) this.#feed.run(this.#groups + 1, JSON.stringify(applied.changed));
       this.#database.exec("COMMIT");
       if (applied.changed.length > 0) this.#groups += 1;
@@ -179,73 +164,10 @@ class Writer {
         throw error;
       }
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      this.#noteFull(true);
+      this.#filing.noteFull(true);
       this.#refuse(commits, "disk_full", "the disk is full; nothing of this commit happened");
       return null;
     }
-  }
-
-  #erase(paths: readonly string[]): void {
-    for (const path of paths) {
-      this.#unwritten.drop(path);
-      this.#files.erased(path);
-    }
-    this.#leftovers.finishSoon();
-  }
-
-  /** Every committed line is in its file. False: the disk is full, and some are not (A2). */
-  #writeFiles(): boolean {
-    const wasFull = this.#full;
-    this.#full = !this.#unwritten.writeTo(this.#files);
-    if (this.#full || wasFull) this.#noteFull(this.#full);
-    return !this.#full;
-  }
-
-  /** People hear of it once, and once more when it is over. */
-  #noteFull(full: boolean): void {
-    if (full === this.#toldFull) return;
-    this.#toldFull = full;
-    if (full) this.#notice("disk_full", "the disk is full: no new commits are taken");
-    else this.#notice("disk_free", "the disk has room again");
-  }
-
-  /** In the first lull. A file that is written to all the time is written when enough has gathered. */
-  #writeSoon(): void {
-    this.#lull ??= setTimeout(() => {
-      this.#lull = null;
-      this.#guard(() => void this.#writeFiles());
-    }, LULL_MS);
-    this.#lull.refresh();
-  }
-
-  #checkpointSoon(): void {
-    if (this.#checkpoint.activeBytes > JOURNAL_BYTES_MAX) return this.#beginCheckpoint();
-    this.#checkpointLater();
-  }
-
-  #checkpointLater(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.#guard(() => this.#beginCheckpoint());
-    }, CHECKPOINT_EVERY_MS);
-  }
-
-  #beginCheckpoint(): void {
-    if (this.#dead || this.#checkpoint.running !== null) return;
-    if (!this.#writeFiles()) return this.#checkpointLater();
-    this.#checkpoint.begin().then(
-      () => {
-        this.#guard(() => this.#forget());
-        this.#schedule(); // Somebody may have waited for the twin.
-        if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon();
-      },
-      (error: unknown) => {
-        if (!isFull(error)) return this.#die(error);
-        this.#noteFull(true);
-        this.#schedule(); // Whoever waited for the twin hears at least that it is full.
-        this.#checkpointLater();
-      },
-    );
   }
 
   #forget(): void {
@@ -257,7 +179,7 @@ class Writer {
     try {
       this.#say({ say: "answer", id, answer: await this.#ask(ask) });
     } catch (error) {
-      if (!(error instanceof Fault)) return this.#die(error);
+      if (!(error instanceof Fault)) return this.#life.die(error);
       this.#say({ say: "answer", id, answer: { code: error.code, message: error.message } });
     }
   }
@@ -296,10 +218,10 @@ class Writer {
         return null;
       case "close":
         await this.#settle();
-        this.#guard(() => this.#leftovers.finishNow());
+        this.#life.guard(() => this.#leftovers.finishNow());
         this.#files.close();
         this.#database.close();
-        this.#dead = true;
+        this.#life.close();
         return null;
     }
   }
@@ -314,8 +236,8 @@ class Writer {
 
   async #checkpointNow(): Promise<void> {
     await this.#settle().finally(() => this.#schedule()); // somebody may have waited for the twin
-    this.#guard(() => this.#forget());
-    if (this.#checkpoint.activeBytes > 0) this.#checkpointSoon(); // what came meanwhile
+    this.#life.guard(() => this.#forget());
+    this.#filing.checkpointRest();
   }
 
   /** A transaction that a full disk refuses has not happened, and only who asked for it hears of that. */
@@ -328,55 +250,23 @@ class Writer {
   }
 
   async #commitAll(): Promise<void> {
-    while (this.#waiting.length > 0 && !this.#dead) {
+    while (this.#waiting.length > 0 && !this.#life.isOver) {
       this.#commitGroup();
       // It may have to wait for a checkpoint, as a twin has its bound.
-      if (this.#waiting.length > 0) await Promise.allSettled([this.#checkpoint.running]);
+      if (this.#waiting.length > 0) await this.#filing.idle();
     }
   }
 
   /** Everything handed in before is committed, in its file and synced; the journal is empty. */
   async #settle(): Promise<void> {
-    await Promise.allSettled([this.#checkpoint.running]); // whoever began it hears how it went
+    await this.#filing.idle();
     await this.#commitAll();
-    await Promise.allSettled([this.#checkpoint.running]);
-    try {
-      if (!this.#writeFiles()) throw new Fault("disk_full", FULL);
-      await this.#checkpoint.begin(); // perhaps only of a twin that an earlier one could not empty
-      // What was committed meanwhile may not be in its file yet, and a twin is sealed only when all is (P1).
-      if (!this.#checkpoint.isEmpty && this.#writeFiles()) await this.#checkpoint.begin();
-    } catch (error) {
-      throw isFull(error) ? new Fault("disk_full", FULL) : error;
-    }
-    for (const timer of [this.#timer, this.#lull]) if (timer !== null) clearTimeout(timer);
-    this.#timer = null;
-    this.#lull = null;
+    await this.#filing.finish();
   }
 
   #refuse(commits: readonly WireCommit[], code: FaultCode, message: string): void {
     const results: Results = commits.map((commit) => [commit.id, { code, message }]);
     this.#say({ say: "done", results: JSON.stringify(results) });
-  }
-
-  #notice(what: Notice["what"], message: string, count = 1): void {
-    this.#say({ say: "notice", notice: { what, message, count } });
-  }
-
-  /** A full disk ends nothing: whatever could not be done is done again the next time. */
-  #guard(work: () => void): void {
-    if (this.#dead) return;
-    try {
-      work();
-    } catch (error) {
-      if (!isFull(error)) this.#die(error);
-    }
-  }
-
-  /** A3. */
-  #die(error: unknown): void {
-    if (this.#dead) return;
-    this.#dead = true;
-    this.#say({ say: "dead", fault: wordsOf(error) });
   }
 
   #say(message: FromWriter): void {
@@ -388,7 +278,7 @@ const { port, home } = workerData as { readonly port: MessagePort; readonly home
 try {
   const writer = new Writer(port, home);
   await writer.start();
-  port.postMessage({ say: "answer", id: 0, answer: null } satisfies FromWriter); // ready
+  port.postMessage({ say: "answer", id: READY, answer: null } satisfies FromWriter);
 } catch (error) {
-  port.postMessage({ say: "answer", id: 0, answer: wordsOf(error) } satisfies FromWriter);
+  port.postMessage({ say: "answer", id: READY, answer: wordsOf(error) } satisfies FromWriter);
 }

@@ -48,9 +48,9 @@ export function archive(changing: Changing, { key, expect, why }: Of<"archive">)
 function putAway({ tables, atMs, put }: Changing, { n, row }: Numbered<Session>, why: Archive["why"]): void {
   const { key, agent, transcript } = row;
   const { id } = transcript;
-  const bytes = tables.bytesOf(row);
   put(tables.archives, id, {
-    ...{ id, key, agent, why, archivedAtMs: atMs, session: row, bytes, packedBytes: null },
+    ...{ id, key, agent, why, archivedAtMs: atMs, session: row, packedBytes: null },
+    ...{ firstSeq: tables.firstSeqOf(row), bytes: tables.bytesOf(row) },
   });
   put(tables.archivedAs, id, n);
   put(tables.sessions, key, null);

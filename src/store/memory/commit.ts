@@ -2,13 +2,15 @@
 // each, so that a change which is refused takes the ones before it back (S1).
 
 import { Fault } from "../../base/fault.ts";
-import { COMMIT_BYTES_MAX, MAILBOX_LETTERS_MAX } from "../../limits.ts";
-import type { Mail } from "../../mail/letter.ts";
+import { COMMIT_BYTES_MAX } from "../../limits.ts";
+import type { SessionKey } from "../../routing/key.ts";
 import type { Session, Tail } from "../../sessions/session.ts";
-import { encodeDraft, encodeHeader, stamp } from "../../transcript/codec.ts";
+import { encodeDraft, stamp } from "../../transcript/codec.ts";
 import { blobsOf, entryId, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
 import { contextStart, isPersonal, titleOf } from "../../transcript/fold.ts";
 import type { Leases } from "../leases.ts";
+import { checkRead, companionOf } from "../letters.ts";
+import { born, checkParent } from "../opened.ts";
 import {
   above,
   appendedRow,
@@ -16,28 +18,22 @@ import {
   chargedAbove,
   checkAppend,
   checkContext,
+  checkDue,
   checkFence,
-  checkParent,
-  checkRead,
+  checkSame,
   checkUntouched,
   checkVersion,
-  companionOf,
-  forwardTo,
-  headerOf,
-  isCapped,
-  nobodyReads,
-  noSuchEntry,
-  openedRow,
-  sealLetter,
   tell,
   type Of,
   type RowChange,
 } from "../rules.ts";
-import type { SessionKey } from "../../routing/key.ts";
-import type { Change, Changed, Posted } from "../store.ts";
+import type { Change, Posted } from "../change.ts";
+import type { Changed } from "../store.ts";
 import { archive, purge, purgeAll, restore, type Changing } from "./archiving.ts";
+import { lookBack, NOTHING, type Before } from "./lookback.ts";
+import { forward, post, take } from "./mailroom.ts";
 import { rotate } from "./rotating.ts";
-import type { Tables, Waiting } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 export class Commit {
   readonly told = new Map<string, Changed>();
@@ -69,35 +65,13 @@ export class Commit {
   /** Throws the first refusal, and then nothing has happened. */
   apply(changes: readonly Change[]): void {
     // A copy, and what a rewind goes back to, are of the history as it was before this commit.
-    const before = changes.map((change) => this.#lookBack(change));
+    const before = changes.map((change) => lookBack(this.#tables, change));
     try {
       for (const [at, change] of changes.entries()) this.#change(change, before[at] ?? NOTHING);
     } catch (error) {
       for (const step of this.#undo.reverse()) step();
       throw error;
     }
-  }
-
-  #lookBack(change: Change): Before {
-    if (change.do === "post") sealLetter(change.letter); // One that is too large is refused before anything is looked at.
-    if (change.do === "rotate") return { ...NOTHING, of: this.#tailOf(change.key) };
-    if (change.do === "append" && change.rewindTo !== null) {
-      const { id, seq } = change.rewindTo;
-      const of = this.#tailOf(change.key);
-      const found = this.#tables.lines.get(of?.id ?? "")?.find((entry) => entry.seq === seq);
-      return { ...NOTHING, of, missing: found?.id === id ? null : noSuchEntry(change.key, seq) };
-    }
-    if (change.do !== "open" || change.copy === null) return NOTHING;
-    const { of, fromSeq, throughSeq } = change.copy;
-    const source = this.#tables.sessions.get(of);
-    if (!source) return { ...NOTHING, missing: new Fault("not_found", `there is no session ${of}`) };
-    const path = this.#tables.path(source.row).filter(({ seq }) => seq >= fromSeq && seq <= throughSeq);
-    const missing = path.at(-1)?.seq === throughSeq ? null : noSuchEntry(of, throughSeq);
-    return { of: source.row.transcript, copied: path, missing };
-  }
-
-  #tailOf(key: SessionKey): Tail | null {
-    return this.#tables.sessions.get(key)?.row.transcript ?? null;
   }
 
   #change(change: Change, before: Before): void {
@@ -109,18 +83,21 @@ export class Commit {
       case "append":
         return this.#append(change, before);
       case "take":
-        return this.#take(change);
+        this.#tables.session(change.key);
+        checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
+        return take(this.#changing, change);
       case "post":
-        return this.#post(change);
+        this.posts.push(post(this.#changing, change));
+        return;
       case "setTimer":
-        this.#expectTimer(change.timer.id, change.expectDueAtMs);
+        checkDue(change.timer.id, this.#dueOf(change.timer.id), change.expectDueAtMs);
         this.#tables.session(change.timer.key);
         return this.#put(this.#tables.timers, change.timer.id, {
           ...change.timer,
           body: plain(change.timer.body ?? null),
         });
       case "clearTimer":
-        this.#expectTimer(change.id, change.expectDueAtMs);
+        checkDue(change.id, this.#dueOf(change.id), change.expectDueAtMs);
         return this.#put(this.#tables.timers, change.id, null);
       case "setJob":
         checkVersion(change, this.#tables.jobs.get(change.job.id)?.version ?? null);
@@ -165,23 +142,7 @@ export class Commit {
       for (const ancestor of above(row, (key) => this.#tables.sessions.get(key)?.row ?? null))
         this.#keep(chargedAbove(ancestor, change.usage));
     if (change.do === "run" && change.state.kind === "ended")
-      checkRead(change.key, this.#forward(this.#tables.waitingFor(change.key)));
-  }
-
-  /** Letters whose recipient will not read them go to their next address. Returns how many have none. */
-  #forward(letters: readonly Waiting[]): number {
-    let left = 0;
-    for (const letter of letters) {
-      const next = forwardTo(letter.others, (key) => this.#tables.stateOf(key));
-      if (!next) {
-        left += 1;
-        continue;
-      }
-      const { to, others } = next;
-      this.forwarded.add(to);
-      this.#put(this.#tables.waiting, letter.row.id, { ...letter, others, row: { ...letter.row, to } });
-    }
-    return left;
+      checkRead(change.key, forward(this.#changing, this.#tables.waitingFor(change.key), this.forwarded));
   }
 
   #open(change: Of<"open">, { copied, of, missing }: Before): void {
@@ -194,9 +155,7 @@ export class Commit {
     const source = change.copy === null ? null : this.#tables.session(change.copy.of).row;
     if (missing !== null) throw missing;
     if (source !== null) this.#checkSame(source, of);
-    const header = headerOf(change, { parent, source, copied: copied.length, atMs: this.#atMs });
-    const born = openedRow(change, parent, Buffer.byteLength(encodeHeader(header)), this.#atMs);
-    const row = { ...born, transcript: { ...born.transcript, copied: copied.length } };
+    const { row, header } = born(change, { parent, source, copied: copied.length, atMs: this.#atMs });
     this.#put(this.#tables.lines, change.transcript, []);
     this.#put(this.#tables.headers, change.transcript, header);
     this.#put(this.#tables.sessions, row.key, { n: this.#tables.next(), row });
@@ -232,9 +191,7 @@ export class Commit {
       const seq = transcript.lastSeq + at + 1;
       const id = given ?? entryId(transcript.id, seq);
       const line = stamp(encodeDraft(draft), id, leafId, seq);
-      this.#bytes += Buffer.byteLength(line);
-      if (this.#bytes > COMMIT_BYTES_MAX)
-        throw new Fault("bad_input", `more than ${COMMIT_BYTES_MAX} bytes in one commit`);
+      this.#weigh(Buffer.byteLength(line));
       made.push(JSON.parse(line) as Entry);
       leafId = id;
     }
@@ -258,61 +215,14 @@ export class Commit {
 
   /** What was read for a change is of this history; meanwhile the session may be another one of the same key. */
   #checkSame(row: Session, of: Tail | null): void {
-    if (this.#tables.newest(of?.id ?? "") !== row.transcript.id)
-      throw new Fault("stale_writer", `${row.key} was deleted, or began anew, meanwhile`);
+    checkSame(row.key, this.#tables.newest(of?.id ?? "") === row.transcript.id);
   }
 
   #rotate(change: Of<"rotate">, { of }: Before): void {
     const fence = this.#leases.fenceOf(change.key);
     const { row, bytes } = rotate(this.#changing, change, { fence, seen: of });
-    this.#bytes += bytes;
-    if (this.#bytes > COMMIT_BYTES_MAX)
-      throw new Fault("bad_input", `more than ${COMMIT_BYTES_MAX} bytes in one commit`);
+    this.#weigh(bytes);
     this.#keep(row);
-  }
-
-  #take(change: Of<"take">): void {
-    const { n } = this.#tables.session(change.key);
-    checkFence(change.key, change.fence, this.#leases.fenceOf(change.key));
-    for (const id of change.ids) {
-      const letter = this.#tables.waiting.get(id);
-      if (letter?.row.to !== change.key)
-        throw new Fault("stale_writer", `${change.key} has no waiting letter ${id}`);
-      this.#put(this.#tables.waiting, id, null);
-      this.#put(this.#tables.taken, id, {
-        ...{ to: change.key, by: n, print: letter.print, atMs: this.#atMs },
-      });
-    }
-  }
-
-  #post({ to, letter, expect }: Of<"post">): void {
-    const { id } = letter;
-    const { body, print } = sealLetter(letter);
-    const known = this.#tables.letter(id, this.#atMs);
-    if (known) {
-      if (known.print !== print) throw new Fault("conflict", `${id} was posted before with other content`);
-      this.posts.push({ id, to: known.to, repeated: true });
-      return;
-    }
-    const address = forwardTo(to, (key) => this.#tables.stateOf(key));
-    if (!address)
-      throw nobodyReads(
-        to,
-        to.some((key) => this.#tables.sessions.has(key)),
-      );
-    const waiting = this.#tables.waitingFor(address.to);
-    checkUntouched(this.#tables.session(address.to).row, expect ?? null, {
-      mail: waiting.length > 0,
-      children: false,
-    });
-    const inFront = waiting.filter(({ row }) => isCapped(row));
-    if (isCapped(letter) && inFront.length >= MAILBOX_LETTERS_MAX)
-      throw new Fault("mailbox_full", `${MAILBOX_LETTERS_MAX} letters wait for ${address.to} already`);
-    const row = { ...(JSON.parse(body) as Mail), id, to: address.to, postedAtMs: this.#atMs };
-    const { others } = address;
-    this.#put(this.#tables.taken, id, null); // it may have been forgotten, and not yet removed
-    this.#put(this.#tables.waiting, id, { n: this.#tables.next(), row, others, print });
-    this.posts.push({ id, to: address.to, repeated: false });
   }
 
   #send({ outgoing }: Of<"send">): void {
@@ -338,7 +248,7 @@ export class Commit {
     const children = tables.sessions.values().some((each) => each.row.parent === key);
     checkUntouched(row, expect, { mail: waiting.length > 0, children });
     this.#put(tables.sessions, key, null);
-    this.#forward(waiting);
+    forward(this.#changing, waiting, this.forwarded);
     for (const id of [transcript.id, ...tables.olderOf(transcript.id)]) this.#bury(id, key);
     purgeAll(this.#changing, key);
     for (const letter of tables.waitingFor(key)) this.#put(tables.waiting, letter.row.id, null);
@@ -359,9 +269,14 @@ export class Commit {
     this.#put(tombstones, transcript, key);
   }
 
-  #expectTimer(id: string, dueAtMs: number | null): void {
-    const due = this.#tables.timers.get(id)?.dueAtMs ?? null;
-    if (due !== dueAtMs) throw new Fault("stale_writer", `timer ${id} is due at ${due}, not at ${dueAtMs}`);
+  #dueOf(timer: string): number | null {
+    return this.#tables.timers.get(timer)?.dueAtMs ?? null;
+  }
+
+  #weigh(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > COMMIT_BYTES_MAX)
+      throw new Fault("bad_input", `more than ${COMMIT_BYTES_MAX} bytes in one commit`);
   }
 
   #keep(row: Session): void {
@@ -377,18 +292,6 @@ export class Commit {
     else map.set(key, value);
   }
 }
-
-/** What had to be looked at as it was before the commit. */
-interface Before {
-  /** The history that it is about; null: there was none. */
-  readonly of: Tail | null;
-  /** The entries that a fork copies. */
-  readonly copied: readonly Entry[];
-  /** What was wrong, kept until its turn; null: nothing was. */
-  readonly missing: Fault | null;
-}
-
-const NOTHING: Before = { of: null, copied: [], missing: null };
 
 /** As it would come back from a disk, and out of reach of whoever handed it in. */
 function plain<Value>(value: Value): Value {

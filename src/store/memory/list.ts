@@ -3,9 +3,10 @@
 import { PAGE_BYTES_MAX } from "../../limits.ts";
 import type { Session } from "../../sessions/session.ts";
 import { textOf, type Entry } from "../../transcript/entry.ts";
+import { isWanted } from "../archived.ts";
 import { checkWithin, cursorTo, limitOf, placeFrom } from "../cursor.ts";
 import { isMatch, shownTitle } from "../rules.ts";
-import type { Hits, Page, PageOf, SearchQuery, SessionQuery } from "../store.ts";
+import type { Archive, ArchiveQuery, Hits, Page, PageOf, SearchQuery, SessionQuery } from "../store.ts";
 import type { Numbered } from "./tables.ts";
 
 /** Where a row stands in its list: what the list goes by, and what decides where that is the same. */
@@ -60,6 +61,18 @@ export function listSessions(
   const placeOf = ({ n, row }: Numbered<Session>): [string, number] => [shownTitle(row).toLowerCase(), n];
   checkWithin(placeFrom(query.cursor, ["", 0] as [string, number]), prefix);
   return pageOf(found, query, { placeOf, like: ["", 0] });
+}
+
+export function listArchives(archives: Iterable<Archive>, query: ArchiveQuery): Page<Archive> {
+  const some = [...archives].filter((each) => isWanted({ ...each, parent: each.session.parent }, query));
+  const descending = query.newest === true;
+  if (query.idPrefix === undefined) {
+    const placeOf = ({ archivedAtMs, id }: Archive): [number, string] => [archivedAtMs, id];
+    return pageOf(some, query, { placeOf, like: [0, ""], descending });
+  }
+  checkWithin(placeFrom(query.cursor, ["", 0] as [string, number]), query.idPrefix);
+  const placeOf = ({ archivedAtMs, id }: Archive): [string, number] => [id, archivedAtMs];
+  return pageOf(some, query, { placeOf, like: ["", 0], descending });
 }
 
 /** Every word must be there; the last may be the beginning of one. Newest first within a session. */

@@ -16,7 +16,7 @@ export function rotate(
 ): { readonly row: Session; readonly bytes: number } {
   const { lines, older, blobNames, headers, archives } = tables;
   const { row } = tables.session(change.key);
-  const { id, contextSeq } = row.transcript;
+  const { id, contextSeq, firstSeq } = row.transcript;
   checkRotate(row, change, fence);
   tables.checkNew(change.transcript);
   checkSeen(row, seen);
@@ -30,10 +30,13 @@ export function rotate(
   put(headers, change.transcript, JSON.parse(header) as Header);
   if (change.keep === "context") {
     put(lines, id, null);
-    put(older, id, { next: change.transcript, bytes: row.transcript.bytes });
+    put(older, id, { next: change.transcript, bytes: row.transcript.bytes, firstSeq });
   } else {
-    const archived = { id, key: row.key, agent: row.agent, why: "reset", session: row } as const;
-    put(archives, id, { ...archived, archivedAtMs: atMs, bytes: tables.bytesOf(row), packedBytes: null });
+    const { key, agent } = row;
+    put(archives, id, {
+      ...{ id, key, agent, why: "reset", archivedAtMs: atMs, session: row, packedBytes: null },
+      ...{ firstSeq: tables.firstSeqOf(row), bytes: tables.bytesOf(row) },
+    });
   }
   return { bytes, row: rotatedRow(row, change, bytes, atMs) };
 }

@@ -39,7 +39,10 @@ export class Tables {
   readonly blobNames = new Map<string, ReadonlySet<string>>();
   readonly headers = new Map<string, Header>();
   /** By the id of an older file of a history: the one that it went on in, which has all its lines here, and its own length. */
-  readonly older = new Map<string, { readonly next: string; readonly bytes: number }>();
+  readonly older = new Map<
+    string,
+    { readonly next: string; readonly bytes: number; readonly firstSeq: number }
+  >();
   readonly tombstones = new Map<string, SessionKey>();
   readonly waiting = new Map<string, Waiting>();
   readonly taken = new Map<string, Taken>();
@@ -108,6 +111,12 @@ export class Tables {
       (sum, id) => sum + (this.older.get(id)?.bytes ?? 0),
       transcript.bytes,
     );
+  }
+
+  /** Of the oldest file of a history. */
+  firstSeqOf({ transcript }: Session): number {
+    const older = this.olderOf(transcript.id).map((id) => this.older.get(id)?.firstSeq ?? 1);
+    return Math.min(transcript.firstSeq, ...older);
   }
 
   /** The conversation, oldest first. */
