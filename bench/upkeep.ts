@@ -236,9 +236,12 @@ function besides(what: string, during: readonly Span[], before: readonly Span[])
 /** Without those during which the disk let a stranger wait too. */
 function answeredFigure(what: string, commits: readonly Span[], disk: readonly Span[]): Figure {
   const late = disk.filter(({ tookMs }) => tookMs > BARE_MS_MAX);
+  const inTime = disk.filter(({ tookMs }) => tookMs <= BARE_MS_MAX);
   const isAnswered = (one: Span): boolean => !late.some((other) => overlap(one, other));
-  const longest = Math.max(...commits.filter(isAnswered).map(({ tookMs }) => tookMs));
-  const base = ms(Math.max(...disk.map(({ tookMs }) => tookMs)), "longest");
+  const answered = commits.filter(isAnswered);
+  if (answered.length === 0) throw new Error("the disk was late during every commit: nothing is known");
+  const longest = Math.max(...answered.map(({ tookMs }) => tookMs));
+  const base = ms(Math.max(...inTime.map(({ tookMs }) => tookMs)), "longest");
   return {
     what,
     ours: ms(longest, "longest"),

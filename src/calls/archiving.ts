@@ -47,7 +47,11 @@ const row = z.strictObject({
     ),
   archivedAt: z.string(),
   title: z.string().describe("Its label, or the first words that a person wrote."),
-  entries: z.int().describe("How many it has. Of a session that had begun anew, only those since."),
+  entries: z
+    .int()
+    .describe(
+      "How many it has. Of a session that had begun anew, only those since; in homes of before state version 3, with those before.",
+    ),
   bytes: z.int().describe("Of its transcripts."),
   packedBytes: z.int().nullable().describe("What they take on the disk; null: they are not packed yet."),
 });

@@ -73,7 +73,7 @@ export interface System {
   readonly tokens: Tokens | null; // null: nobody but this program calls
   /**
    * For what follows from a call once its changes are durable. What a call itself does is in its changes: a second commit may
-   * never come, because a crash may.
+   * never come, because a crash may. `remove` alone takes some away before the rest (removing.ts).
    */
   readonly commit: (changes: readonly Change[]) => Promise<Receipt>;
   /** The gateway is about to close: nothing new is taken. */

@@ -48,8 +48,7 @@ export const forkInput = z.strictObject({
     .max(ID_CHARS_MAX)
     .optional()
     .describe(
-      "For programs that may ask again: an id of your own in place of a name, with `entry` or `seq`. The same one gives the " +
-        "same fork.",
+      "For programs that may ask again: an id of your own in place of a name, with `seq`. The same one gives the same fork.",
     ),
   label: setInput.shape.label,
 });
@@ -57,7 +56,11 @@ export const forkInput = z.strictObject({
 export const forked = z.strictObject({
   sessionKey: z.string().describe("The key of the new session. It waits for a message."),
   from: z.string().describe("The key of the session that was forked."),
-  throughSeq: z.int().describe("The last entry of that session which was copied."),
+  throughSeq: z
+    .int()
+    .describe(
+      "The last entry of that session which was copied; of a fork that was there, the one asked for.",
+    ),
   entries: z.int().describe("How many were copied."),
 });
 
@@ -69,16 +72,15 @@ export async function fork(
   { sessionKey, label = null, ...asked }: z.output<typeof forkInput>,
 ): Promise<Done<z.input<typeof forked>>> {
   mustAgree(asked);
-  const { entry, seq, id } = asked;
+  const { entry, seq } = asked;
   if (caller.kind === "agent") mustBeHigh(caller);
   const source = await reached(system, caller, keyFor(caller, sessionKey));
   configured(system, source.agent);
   if (caller.kind === "agent") mustBeAllowed(caller, source);
   const agent = source.agent as AgentId;
   const key = keyOfFork(system, caller, source, asked);
-  const isThere = (await system.store.session(key)) !== null;
-  if (isThere && id === undefined)
-    throw new Fault("exists", `there is a session ${key}; choose another name, or write to that one`);
+  const there = await system.store.session(key);
+  if (there !== null) return madeBefore(there, source.key, asked);
   const through = entry === undefined ? (seq ?? null) : await seqOf(system, source, entry);
   const copied = await copiedOf(system.store, source, through);
   if (copied === null) throw nothingToCopy(source, through);
@@ -94,7 +96,21 @@ export async function fork(
     ifExists: "refuse",
   } as const;
   const output = { sessionKey: key, from: source.key, throughSeq: copy.throughSeq, entries: ids.size };
-  return { changes: isThere ? [] : [opened], output: () => output };
+  return { changes: [opened], output: () => output };
+}
+
+/** Whatever has become of its source since: whoever asks again is told of the fork that there is. */
+function madeBefore(
+  { key, transcript }: Session,
+  from: SessionKey,
+  { seq, id }: Asked,
+): Done<z.input<typeof forked>> {
+  if (id === undefined || seq === undefined)
+    throw new Fault("exists", `there is a session ${key}; choose another name, or write to that one`);
+  return {
+    changes: [],
+    output: () => ({ sessionKey: key, from, throughSeq: seq, entries: transcript.copied }),
+  };
 }
 
 type Asked = Pick<z.output<typeof forkInput>, "entry" | "seq" | "name" | "id">;
@@ -103,16 +119,16 @@ function mustAgree({ entry, seq, name, id }: Asked): void {
   if (entry !== undefined && seq !== undefined)
     throw new Fault("bad_input", "fork: name an entry by its id or by its seq, not by both");
   // Whoever asks again would else be told of another newest entry than the one that the fork ends with.
-  if (id !== undefined && (name !== undefined || (entry === undefined && seq === undefined)))
-    throw new Fault("bad_input", "fork: an id stands in place of a name, and goes with an entry or a seq");
+  if (id !== undefined && (name !== undefined || seq === undefined))
+    throw new Fault("bad_input", "fork: an id stands in place of a name, and goes with a seq");
 }
 
 /** With an id it is that of whoever asks, for that entry: two people may both have a fork 1. */
 function keyOfFork(system: System, caller: Caller, source: Session, asked: Asked): SessionKey {
-  const { entry, seq, name, id } = asked;
+  const { seq, name, id } = asked;
   const agent = source.agent as AgentId;
   if (id === undefined) return keyCalled(agent, name, { what: "fork", id: system.world.newId() });
-  return repeatableKey(agent, [principalOf(caller), source.key, entry ?? `#${seq}`, id]);
+  return repeatableKey(agent, [principalOf(caller), source.key, String(seq), id]);
 }
 
 /** As somebody calls it, or as nobody does: then upkeep may take it, and so no name that is given may look like that. */

@@ -48,6 +48,23 @@ test("what cannot be told is logged, with its session, and nobody else is harmed
   for (const line of logged) assert.match(line, /agent:main:main.*(?:our bug|it was removed)/);
 });
 
+test("closing waits for what has just begun, too, and for what comes of it", async () => {
+  const { later } = opened();
+  const told: string[] = [];
+  const stopped = new Promise<void>((resolve) =>
+    later.closing.addEventListener("abort", () => setImmediate(resolve)),
+  );
+  const work = later.begun(
+    stopped.then(() => {
+      told.push("first");
+      later.add(KEY, Promise.resolve("then"), async (text) => void told.push(text));
+    }),
+  );
+  await later.close();
+  await work;
+  assert.deepEqual(told, ["first", "then"]);
+});
+
 test("closing ends the waiting, and waits until what is told then is durable", async () => {
   const { later } = opened();
   const { promise: work, resolve } = Promise.withResolvers<string>();

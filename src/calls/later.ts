@@ -20,6 +20,7 @@ export class Later {
   readonly #log: Log;
   readonly #closing = new AbortController();
   readonly #working = new Map<SessionKey, Set<Promise<void>>>();
+  readonly #begun = new Set<Promise<unknown>>(); // of which it is not known yet whether they take long
 
   constructor(world: World, log: Log) {
     this.#world = world;
@@ -36,6 +37,16 @@ export class Later {
     return this.#working.get(key)?.size ?? 0;
   }
 
+  /** A command that has just come: until its first word is durable, it is waited for too. */
+  async begun<Value>(work: Promise<Value>): Promise<Value> {
+    this.#begun.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#begun.delete(work);
+    }
+  }
+
   /** `tell` makes durable what the work came to. */
   add<Value>(key: SessionKey, work: Promise<Value>, tell: (value: Value) => Promise<unknown>): void {
     const working = this.#working.get(key) ?? new Set();
@@ -50,6 +61,7 @@ export class Later {
   /** Whoever waits is told that it ends here: that is durable when this resolves. */
   async close(): Promise<void> {
     this.#closing.abort(STOPPING);
+    await Promise.allSettled(this.#begun);
     await Promise.all([...this.#working.values()].flatMap((working) => [...working]));
   }
 

@@ -87,6 +87,15 @@ test("a word goes on after its entry, also when the history is in another file b
   assert.deepEqual(await watched.comesBack(key, word), ["three", "four", "five"]);
 });
 
+test("a word without a print, as they were made once, goes on after its number in a session born then", async (t) => {
+  const watched = await Watched.open(t);
+  const key = await watched.home.talk("a", "one", "two", "three");
+  const { bornAtMs } = await watched.home.row(key);
+  assert.deepEqual(await watched.comesBack(key, `2@${bornAtMs}`), ["three"]);
+  for (const word of [`2@${bornAtMs + 1}`, `4@${bornAtMs}`])
+    await assert.rejects(watched.place(key, word), { code: "bad_input", message: ANEW });
+});
+
 test("where a conversation began anew, a word of the one before goes on with all of the new one", async (t) => {
   const watched = await Watched.open(t);
   const key = await watched.home.talk("a", "one", "two", "three");

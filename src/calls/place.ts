@@ -13,6 +13,7 @@
 //       the new one comes then, from its first entry; what was not heard of the old one is in the archive.
 //   P3. Every other history refuses it, with what to do: begin at 0. So do entries that are read later, for who is connected.
 //   P4. A bare number is taken as it is, as long as there is such an entry: it is what entries have.
+//   P5. A word without a print, as they were made once, is taken by a session born at the same time, whatever happened to it.
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -59,14 +60,20 @@ export async function placeIn(
   const first = isThere && seq > 0 ? await firstFrom(store, session, seq) : null;
   const entry = first?.seq === seq ? first : null;
   if (isBare) return { seq, entry };
-  const isOurs = entry
-    ? word === placeAfter(entry, session?.bornAtMs ?? 0) // P1
-    : isThere && word.split(/[@-]/)[1] === String(session?.bornAtMs) && isBeginning(session, first);
-  if (isOurs) return { seq, entry };
+  if (isThere && isTaken(word, session, first)) return { seq, entry };
   throw new Fault(
     "bad_input",
     `from: ${name} was removed since, or an archive took its place, and begins anew; follow it from 0`,
   );
+}
+
+/** `first`: the first entry from the word's number on; null: there is none. */
+function isTaken(word: string, session: Session | null, first: Entry | null): boolean {
+  const [seq, born, print] = word.split(/[@-]/, 3);
+  if (born !== String(session?.bornAtMs)) return false;
+  if (print === undefined) return true; // P5
+  if (first?.seq === Number(seq)) return word === placeAfter(first, session?.bornAtMs ?? 0); // P1
+  return isBeginning(session, first); // P2
 }
 
 /** The first entry from a number on that can be read; null: there is none. */

@@ -34,6 +34,8 @@ export async function mustNotBeArchived(system: System, caller: Caller, key: Ses
   const [archive] = (await store.archives({ key, newest: true, limit: 1 })).rows;
   if (archive === undefined || !sees(caller, archive.session) || (await store.session(key)) !== null) return;
   const since = iso(archive.archivedAtMs).slice(0, 10);
+  if (caller.kind === "agent")
+    throw new Fault("not_found", `${key} is archived since ${since}; only a person can bring it back`);
   throw new Fault(
     "not_found",
     `${key} is archived since ${since}: \`sessiond restore ${key}\` brings it back`,

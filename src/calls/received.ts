@@ -87,7 +87,8 @@ async function obeying(rows: Rows, came: Came, found: Found): Promise<Done<Outpu
     changes: [...opened, ...(isOnce ? [remembering(system, input, id)] : [])],
     output: async () => {
       const answer = { id: `${id}:command`, key, route: replyTo };
-      return { ...output, command: await answered(rows, came, found, answer) };
+      const work = answered(rows, came, found, answer);
+      return { ...output, command: await (isToldHere(answer.route) ? work : system.later.begun(work)) };
     },
   };
 }
@@ -156,8 +157,9 @@ async function answered(rows: Rows, came: Came, found: Found, answer: Answer): P
   const after = await permitted(system, answer);
   // What switches answers off is the last that is answered.
   const refused = before.bySetting === null ? null : after.bySetting;
-  const first = sent(system, answer, { text: textIn(lines ?? AT_WORK), refused });
-  if (lines === null) tellLater(system, answer, { work, first });
+  if (lines !== null) return await sent(system, answer, { text: textIn(lines), refused });
+  const first = sent(system, { ...answer, id: `${answer.id}:at-work` }, { text: textIn(AT_WORK), refused });
+  tellLater(system, answer, { work, first });
   return await first;
 }
 
@@ -173,7 +175,7 @@ async function inTime<Value>({ system, signal }: Came, work: Promise<Value>): Pr
 
 const AT_WORK = ["still at it; the answer comes when it is done"];
 
-/** After the first word, and under an id of its own: it is another answer. Here only what is set by then says whether it may leave. */
+/** After the first word, which has an id of its own: this one is the answer. Here only what is set by then says whether it may leave. */
 function tellLater(
   system: System,
   answer: Answer,
@@ -182,7 +184,7 @@ function tellLater(
   system.later.add(answer.key, work, async (lines) => {
     await Promise.allSettled([first]);
     const { bySetting: refused } = await permitted(system, answer);
-    await sent(system, { ...answer, id: `${answer.id}:end` }, { text: textIn(lines), refused });
+    await sent(system, answer, { text: textIn(lines), refused });
   });
 }
 

@@ -17,15 +17,18 @@ export const removeInput = z.strictObject({ sessionKey });
 
 export const removed = z.strictObject({
   sessionKey,
-  removed: z.int().describe("How many sessions are gone: it, and all below it. 0: it had only archives."),
+  removed: z.int().describe("How many sessions are gone: it, if it was there, and all below it."),
   archives: z
     .int()
-    .describe("How many archives are gone: of these keys, and of all that had been archived below them."),
+    .describe(
+      "How many archives are gone: of these keys, and of all that had been archived below them; without those that a try before, " +
+        "which something came in between of, had erased.",
+    ),
 });
 
 /**
- * With everything below it: what was put away goes first, the lowest first, in pieces, so that nobody waits behind many; the last of
- * them and all sessions are one commit. A crash, or a refusal, in between leaves whoever is above the rest, and who asks again erases
+ * With everything below it: what was put away goes first, the lowest first, in pieces, so that nobody waits behind many: of all calls
+ * that change something this one alone commits some of it itself. The last of them and all sessions are one commit. A crash, or a refusal, in between leaves whoever is above the rest, and who asks again erases
  * that. Each delete expects what was seen here: whoever writes to one of them in between, or spawns below one, makes the store refuse
  * all of it. So no session is lost that nobody had looked at, and no child is left below a parent that is gone.
  */
@@ -40,13 +43,14 @@ export async function remove(
   let erased = 0;
   let tree = await treeOf(system.store, key);
   if (tree.sessions.length + tree.archives.length === 0) await reached(system, caller, key); // It says so.
-  await mustAllRest(system, tree.sessions, { top: key, done: "removed" });
+  await mustAllRest(system, tree.sessions, { top: key, left: "nothing was removed" });
   while (tree.archives.length > ARCHIVE_AT_ONCE) {
     const first = tree.archives.slice(0, -ARCHIVE_AT_ONCE);
     for (let at = 0; at < first.length; at += ARCHIVE_AT_ONCE)
       erased += await erasedOf(system, first.slice(at, at + ARCHIVE_AT_ONCE));
     tree = await treeOf(system.store, key); // What has happened meanwhile?
-    await mustAllRest(system, tree.sessions, { top: key, done: "removed" });
+    const left = `${erased} of its archives were erased; the sessions stay. Ask again when it rests`;
+    await mustAllRest(system, tree.sessions, { top: key, left });
   }
   const { sessions, archives } = tree;
   const deletes = sessions.map(({ key: each, transcript }): Change => {
@@ -125,21 +129,21 @@ async function erasedOf({ commit }: System, archives: readonly string[]): Promis
 /** It, and all below it, the lowest last. Fault busy when something happens in one of them: then nothing may be `done` to any. */
 export async function quietTree(system: System, session: Session, done: string): Promise<readonly Session[]> {
   const tree = [session, ...(await below(system.store, session.key))];
-  await mustAllRest(system, tree, { top: session.key, done });
+  await mustAllRest(system, tree, { top: session.key, left: `nothing was ${done}` });
   return tree;
 }
 
 async function mustAllRest(
   system: System,
   tree: readonly Session[],
-  { top, done }: { readonly top: SessionKey; readonly done: string },
+  { top, left }: { readonly top: SessionKey; readonly left: string },
 ): Promise<void> {
   const programs = programsIn(system);
   for (const each of tree) {
     const why = (await busyWith(system, each, programs)) ?? (await owes(system, each));
     if (why === null) continue;
     const whose = each.key === top ? "" : `, which is below ${top},`;
-    throw new Fault("busy", `${each.key}${whose} ${why}: nothing was ${done}`);
+    throw new Fault("busy", `${each.key}${whose} ${why}: ${left}`);
   }
 }
 

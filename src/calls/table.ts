@@ -192,8 +192,8 @@ const rows = {
   }),
   remove: call({
     about:
-      "Removes a session and everything below it for good, with their transcripts and archives, and those of whoever was archived below them; or, of " +
-      "a key that has no session, the archives. Refused while one of them does something, or has mail; main sessions stay.",
+      "Removes a session and everything below it for good, with their transcripts and archives, and those of whoever was archived below them; of " +
+      "a key that has no session, its archives and whoever is below it. Refused while one of them does something, or has mail; main sessions stay.",
     who: "person",
     tool: null,
     scope: "operate",

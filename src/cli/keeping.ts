@@ -142,15 +142,17 @@ function counted(
 }
 
 async function archivesTold(client: Client, sessionKey: string, signal: AbortSignal): Promise<string> {
-  const [own, put] = await Promise.all([
+  const [live, own, put] = await Promise.all([
+    client.call("list", { parent: sessionKey, limit: 200 }, signal),
     client.call("archives", { sessionKey, limit: 200 }, signal),
     client.call("archives", { parent: sessionKey, limit: 200 }, signal),
   ]);
   const told = [
     ...counted(own.archives.length, own.next, ["archive", "archives"]),
+    ...counted(live.sessions.length, live.next, ["child that lives", "children that live"]),
     ...counted(put.archives.length, put.next, ["archive of children", "archives of children"]),
   ];
-  return `${sessionKey}: ${told.join(", ")}, and no session`;
+  return `${sessionKey}: ${told.join(", ")}, and no session of its own`;
 }
 
 export const outbox: Command = {

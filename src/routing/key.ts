@@ -150,12 +150,9 @@ export function isSubagent(key: SessionKey): boolean {
 
 const MADE_UP = /^agent:[^:]+:thread:(?:(?:fork|handoff)-[0-9a-f]{8}|fork-[0-9a-f]{32})$/;
 
-/** As forks of OpenAI's clients were called once. People who begin a name so rarely mix cases and digits in just so many. */
-const MADE_UP_ONCE = /^agent:[^:]+:thread:openai-(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[\w-]{22}$/;
-
 /** True: it is called as madeUpKey and repeatableKey call them, so that no person has said by a name that it is to stay. */
 export function isMadeUp(key: SessionKey): boolean {
-  return MADE_UP.test(key) || MADE_UP_ONCE.test(key);
+  return MADE_UP.test(key);
 }
 
 export function isAcp(key: SessionKey): boolean {

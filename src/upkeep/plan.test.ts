@@ -28,9 +28,7 @@ describe("a plan", () => {
       "handoff-2026",
       "fork-0a1b2c3d4",
       `fork-${"0a1b2c3d".repeat(4)}`,
-      "openai-k3JYx_0-vQm2PzA7hTgR1e",
-      "openai-migration-plan-of-2026",
-      "openai-Notes",
+      "openai-Migration2026-part-one",
       "x",
     ].map((name) => item(`agent:main:thread:${name}`, { kind: "thread" }));
     const plan = planOf(facts(items), { ...NOTHING, staleDays: 30 }, NOW);
@@ -38,7 +36,6 @@ describe("a plan", () => {
       "archive fork-0a1b2c3d stale",
       "archive handoff-99999999 stale",
       `archive fork-${"0a1b2c3d".repeat(4)} stale`,
-      "archive openai-k3JYx_0-vQm2PzA7hTgR1e stale",
     ]);
   });
 

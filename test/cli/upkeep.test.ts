@@ -127,13 +127,22 @@ test("the newest archives come first, as many as wanted, and rm takes those of a
       ]);
       world.pass(1_000);
     }
+    const [top, child] = [namedKey(DEFAULT_AGENT, "top"), parseKey("agent:main:subagent:below")];
+    const [over, below] = [world.newId(), world.newId()];
+    await store.commit([
+      opening(top, over),
+      { ...opening(child, below), parent: top },
+      { do: "archive", key: child, expect: { transcript: below, lastSeq: 0 }, why: "asked" },
+      { do: "archive", key: top, expect: { transcript: over, lastSeq: 0 }, why: "asked" },
+    ]);
+    await store.commit([{ do: "restore", archive: below, over: null }]);
   });
   const daemon = await Daemon.start(t, { home });
   const run = (...words: readonly string[]): Promise<Ran> => ran(t, daemon, ...words);
   const listed = async (...words: readonly string[]): Promise<Output<"archives">> =>
     JSON.parse((await run("archives", "--json", ...words)).out) as Output<"archives">;
   const all = await listed("-n", "1000");
-  assert.deepEqual([all.archives.length, all.next], [250, null]);
+  assert.deepEqual([all.archives.length, all.next], [251, null]);
   const times = all.archives.map(({ archivedAt }) => archivedAt);
   assert.deepEqual(times, times.toSorted().toReversed());
   assert.deepEqual((await listed("-n", "210")).archives, all.archives.slice(0, 210));
@@ -146,7 +155,9 @@ test("the newest archives come first, as many as wanted, and rm takes those of a
     out: "removed 125 archives; there was no session\n",
     err: "",
   });
-  assert.deepEqual((await listed("-n", "1000")).archives.length, 125);
+  assert.deepEqual((await listed("-n", "1000")).archives.length, 126);
+  const top = await run("rm", "agent:main:thread:top");
+  assert.match(top.err, /1 archive, 1 child that lives, and no session of its own/);
   assert.equal((await run("rm", "talk0", "--yes")).exit, 66);
   assert.equal(
     (await run("rm", "agent:main:thread:talk1", "--yes")).out.slice(0, 20),

@@ -185,7 +185,7 @@ test("a session hears of an archive what it may see, and nothing of others", asy
     await sessions.ask(who, look(sessionKey));
     return (await stage.results(who)).at(-1)?.text ?? "";
   };
-  assert.match(await told(MAIN, seen), /is archived since .* brings it back/);
+  assert.match(await told(MAIN, seen), /is archived since .*only a person can bring it back/);
   assert.match(await told(ann, seen), /there is no session .* that you may see/);
   const never = await told(MAIN, "agent:other:thread:never");
   assert.match(never, /there is no session .* that you may see/);

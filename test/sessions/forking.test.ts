@@ -106,6 +106,8 @@ describe("where it begins", () => {
     assert.equal(new Set([first, ...others].map((each) => each?.sessionKey)).size, 3);
     for (const more of [{ name: "x" }, { seq: undefined }])
       await assert.rejects(ask(more), fault("bad_input", /an id stands in place of a name/));
+    await stage.sessions.call("rewind", { sessionKey: MAIN, seq: 1 });
+    assert.deepEqual(await ask(), first, "also when its source has gone another way");
     const looks = `fork-${"0a1b2c3d".repeat(4)}`;
     await assert.rejects(stage.sessions.fork(MAIN, { name: looks }), fault("bad_input", /made up/));
   });

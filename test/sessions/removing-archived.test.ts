@@ -161,6 +161,33 @@ test("many go in pieces, the lowest first: whoever is cut off in between asks ag
   assert.deepEqual(await archivedKeys(stage), []);
 });
 
+test("what becomes busy in between stays, and whoever asked hears what is gone already", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const top = named("project");
+  await sessions.ask(top, "!say hello");
+  await stage.rest(top);
+  for (let n = 0; n < ARCHIVE_AT_ONCE + 3; n += 1) await archived(stage, [sub(`c${n}`), top]);
+  const { system } = stage.opened;
+  const { commit } = system;
+  const first = async (changes: readonly Change[]): ReturnType<typeof commit> => {
+    Object.assign(system, { commit });
+    const receipt = await commit(changes);
+    await sessions.stop(top);
+    await sessions.send(top, "!say later");
+    return receipt;
+  };
+  Object.assign(system, { commit: first });
+  await assert.rejects(
+    sessions.remove(top),
+    fault("busy", /has mail that waits: 3 of its archives were erased; the sessions stay/),
+  );
+  assert.equal((await archivedKeys(stage)).length, ARCHIVE_AT_ONCE);
+  await sessions.call("cont", { sessionKey: top });
+  await stage.rest(top);
+  assert.deepEqual(await sessions.remove(top), { sessionKey: top, removed: 1, archives: ARCHIVE_AT_ONCE });
+});
+
 test("what is busy below keeps everything, archives too", async (t) => {
   const stage = await Stage.open(t);
   const { sessions } = stage;

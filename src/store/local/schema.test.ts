@@ -103,6 +103,7 @@ describe("a home whose state", () => {
        ALTER TABLE generations DROP COLUMN first_seq;
        UPDATE archives SET session = json_set(session, '$.parent', '${top}') WHERE id = '${away.transcript}';
        INSERT INTO archives (id, key, agent, why, archived_ms, bytes, session) VALUES ('torn', 'torn', 'main', 'asked', 0, 0, '{');
+       INSERT INTO generations (transcript, agent, archive, bytes, cut, skip) VALUES ('torn', 'main', 'torn', 0, 0, 0);
        PRAGMA user_version = 2`,
     );
     await home.reopen();

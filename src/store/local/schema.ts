@@ -154,7 +154,9 @@ const VERSION_3 = `
   -- The first seq of the file. Nobody wrote it down before: of a file that is not its archive's newest, 1 is what most have.
   ALTER TABLE generations ADD COLUMN first_seq INTEGER NOT NULL DEFAULT 1;
   UPDATE generations SET first_seq = found.first_seq
-    FROM (SELECT id, json_extract(session, '$.transcript.firstSeq') AS first_seq FROM archives WHERE json_valid(session)) AS found
+    FROM (
+      SELECT id, CASE WHEN json_valid(session) THEN json_extract(session, '$.transcript.firstSeq') END AS first_seq FROM archives
+    ) AS found
     WHERE generations.transcript = found.id AND found.first_seq IS NOT NULL;
 `;
 
