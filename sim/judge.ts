@@ -74,7 +74,7 @@ function turnsIn(story: Story, home: Home, seen: SeenAtRest): readonly string[] 
 
 /** Who sent what to whom, by the id of the letter. */
 function dueIn({ stories }: SeenAtRest): Map<string, string> {
-  const due = new Map<string, string>();
+  const due = new Map(stories.flatMap(({ handedOver }) => [...handedOver]));
   for (const { row, turns } of stories)
     for (const turn of turns) {
       for (const { name, cause, results, arguments: given } of turn.calls) {

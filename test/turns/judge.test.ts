@@ -158,6 +158,18 @@ test("a letter between sessions that is lost, doubled or nobody's is found (J4)"
   assert.deepEqual(judged({ theirs: THEIRS.toSpliced(1, 0, letter("cause:z", null, ONE)) }), ["J4"]);
 });
 
+test("what a session began with that work was handed to is somebody's, and must be there (J4)", () => {
+  const handed: Body = {
+    type: "custom",
+    customType: "sessiond/handoff",
+    data: { path: "handoff/t-9.md", key: OTHER },
+  };
+  const theirs = THEIRS.toSpliced(1, 0, letter("cause:begin:t-9", null, ONE));
+  assert.deepEqual(judged({ hers: [...HERS, handed], theirs }), []);
+  assert.deepEqual(judged({ theirs }), ["J4"]);
+  assert.deepEqual(judged({ hers: [...HERS, handed] }), ["J4"]);
+});
+
 test("an answer that is lost, or that nobody gave, is found (J5)", () => {
   assert.deepEqual(judged({ deliveries: [] }), ["J5"]);
   assert.deepEqual(judged({ deliveries: [DELIVERED, { ...DELIVERED, hash: "another" }] }), ["J5"]);

@@ -89,7 +89,7 @@ function traceOf({ cause, name, results }: Call, trace: readonly Effect[]): stri
 /** The ids of letters that sessions sent, and to whom. */
 function between(stories: Stories): string[] {
   const problems: string[] = [];
-  const due = new Map<string, string>();
+  const due = new Map([...stories.values()].flatMap(({ handedOver }) => [...handedOver]));
   for (const { row, turns } of stories.values())
     for (const turn of turns) {
       for (const call of turn.calls)

@@ -1,5 +1,6 @@
 // Story: a transcript as turns. What does not fit in one is a problem (J2).
 
+import { basename } from "node:path";
 import type { Block, Entry, Route, Session } from "../../src/index.ts";
 import { textOf } from "../../src/transcript/entry.ts";
 
@@ -41,6 +42,8 @@ export interface Story {
   readonly problems: readonly string[];
   /** Of every letter, how often it is there. */
   readonly letters: ReadonlyMap<string, number>;
+  /** The letters that sessions began with which this one handed its work to, by id: to whom. */
+  readonly handedOver: ReadonlyMap<string, string>;
 }
 
 /** `entries` are those that a session wrote itself: what a thread copied from its chat is another's story. */
@@ -48,7 +51,8 @@ export function storyOf(row: Session, entries: readonly Entry[]): Story {
   const reader = new Reader(row);
   for (const entry of entries) reader.read(entry);
   reader.close();
-  return { row, turns: reader.turns, problems: reader.problems, letters: reader.letters };
+  const { turns, problems, letters, handedOver } = reader;
+  return { row, turns, problems, letters, handedOver };
 }
 
 function opened(id: string, begunAtMs: number): Turn {
@@ -59,6 +63,7 @@ class Reader {
   readonly turns: Turn[] = [];
   readonly problems: string[] = [];
   readonly letters = new Map<string, number>();
+  readonly handedOver = new Map<string, string>();
   readonly #row: Session;
   #open: Turn | null = null;
   #calls = new Map<string, Call>(); // of the last answer
@@ -99,8 +104,16 @@ class Reader {
         if (!isOpen || this.#open === null) this.#complain(`turn ${data.turn} ends, and is not open`);
         else this.#end(this.#open, { outcome: data.outcome, reason: data.reason, seq: entry.seq });
         break;
+      case "sessiond/handoff":
+        this.#handOver(entry.data as { readonly path: string; readonly key: string });
+        break;
       default:
     }
+  }
+
+  /** The file is called as the transcript of the session that goes on. */
+  #handOver({ path, key }: { readonly path: string; readonly key: string }): void {
+    this.handedOver.set(`cause:begin:${basename(path, ".md")}`, key);
   }
 
   #end(turn: Turn, end: NonNullable<Turn["end"]>): void {
