@@ -177,6 +177,7 @@ function unattendedIn(
   const jobs: JobParts = {
     ...base,
     policy: config.session.sendPolicy,
+    zone: config.timezone,
     opening: (key) => opening(system(), key),
     workspaceOf: (agent) => agents.get(agent)?.workspace ?? null,
   };

@@ -59,6 +59,7 @@ export class Life {
     const jobs: JobParts = {
       ...base,
       policy: config.session.sendPolicy,
+      zone: config.timezone,
       opening: async (key) => town.opening(key, this.world.newId()),
       workspaceOf: () => "/simulated",
     };

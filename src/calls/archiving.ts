@@ -7,10 +7,17 @@ import { mainKey, parseKey, type AgentId } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change, Untouched } from "../store/change.ts";
 import type { Archive, Store } from "../store/store.ts";
+import { awayBelow } from "./away.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
-import { ARCHIVE_BEGIN_CHARS_MIN, ARCHIVE_PACK_MS, ARCHIVES_NAMED_MAX } from "./limits.ts";
+import { writersTo } from "./cron-found.ts";
+import {
+  ARCHIVE_BEGIN_CHARS_MIN,
+  ARCHIVE_PACK_MS,
+  ARCHIVES_NAMED_MAX,
+  RESTORED_BELOW_MAX,
+} from "./limits.ts";
 import { reached } from "./reach.ts";
-import { mustRest, quietTree } from "./removing.ts";
+import { jobs, MAIN_TODO, mustRest, quietTree } from "./removing.ts";
 import { sessionKey } from "./setting-shapes.ts";
 import { iso } from "./views.ts";
 
@@ -26,6 +33,7 @@ const archivedOutput = z.strictObject({
   sessionKey,
   archive: id,
   archived: z.int().describe("How many sessions: it, and all below it."),
+  jobs,
 });
 
 const archivesInput = z.strictObject({
@@ -66,11 +74,26 @@ const restoreInput = z.strictObject({
       "True: if its key has a session now, that one is archived, in the same moment. Timers, jobs, answers and children stay " +
         "with the key, and what was used goes on; settings are those of the archive.",
     ),
+  tree: z
+    .boolean()
+    .default(false)
+    .describe(
+      `True: what was put away below it comes back too, all in the same moment; at most ${RESTORED_BELOW_MAX} sessions.`,
+    ),
 });
 const restoredOutput = z.strictObject({
   sessionKey,
   entries: z.int(),
   archived: id.nullable().describe("The session that was in its place; null: there was none."),
+  below: z.int().describe("How many sessions below it came back with it."),
+  away: z
+    .int()
+    .describe(
+      `How many below it are still archived; counted up to ${RESTORED_BELOW_MAX + 1}. \`tree\` brings them back with it.`,
+    ),
+  taken: z
+    .int()
+    .describe("How many archives below it stay what they are, because their key has a session now."),
 });
 
 const purgeInput = z.strictObject({ id: idOrBeginning });
@@ -85,15 +108,19 @@ async function archive(
   const session = await reached(system, caller, parseKey(input.sessionKey));
   if (session.key === mainKey(session.agent as AgentId))
     throw new Fault("forbidden", `${session.key} always exists: an agent's main session is never archived`, {
-      todo: "reset it: what was said in it becomes an archive",
+      todo: MAIN_TODO,
     });
   const tree = (await quietTree(system, session, "archived")).toReversed();
   const { key, transcript } = session;
+  const writers = await writersTo(
+    system,
+    tree.map((each) => each.key),
+  );
   return {
     changes: tree.map(putAway),
     output: async () => {
       await packed(system, tree);
-      return { sessionKey: key, archive: transcript.id, archived: tree.length };
+      return { sessionKey: key, archive: transcript.id, archived: tree.length, jobs: writers };
     },
   };
 }
@@ -175,18 +202,32 @@ async function restore(
   const present = await system.store.session(key);
   if (present !== null && !input.swap)
     throw new Fault("exists", `${key} has a session now: nothing was restored`, {
-      todo: "archive that one first, or restore with `swap`, which does both at once",
+      todo: "archive that one first, or restore with `swap` (`sessiond restore --swap`), which does both at once",
     });
   if (present !== null) await mustRest(system, present, "restored");
-  await system.store.unpack(one);
+  const { archives: others, taken } = await awayBelow(system.store, key, RESTORED_BELOW_MAX);
+  const along = input.tree ? others : [];
+  if (along.length > RESTORED_BELOW_MAX)
+    throw new Fault(
+      "too_large",
+      `more than ${RESTORED_BELOW_MAX} sessions below ${key} are archived: nothing was restored`,
+      { todo: "restore it without `tree`, then those that are wanted" },
+    );
+  for (const each of [one, ...along]) await system.store.unpack(each);
   return {
-    changes: [{ do: "restore", archive: one, over: present && { key, ...seenOf(present) } }],
+    changes: [
+      { do: "restore", archive: one, over: present && { key, ...seenOf(present) } },
+      ...along.map((each): Change => ({ do: "restore", archive: each, over: null })),
+    ],
     output: async () => {
       if (present !== null) await packed(system, [present]);
       return {
         sessionKey: key,
         entries: entriesOf(archived),
         archived: present?.transcript.id ?? null,
+        below: along.length,
+        away: others.length - along.length,
+        taken,
       };
     },
   };
@@ -231,7 +272,9 @@ export const archiveCalls = {
     run: archives,
   }),
   restore: call({
-    about: "Brings an archive back as it was: the same key, the same transcript byte for byte.",
+    about:
+      "Brings an archive back as it was: the same key, the same transcript byte for byte. With `tree`, what was put away below " +
+      "it too.",
     who: "person",
     tool: null,
     scope: "operate",

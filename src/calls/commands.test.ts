@@ -65,6 +65,15 @@ test("a second slash makes a message of what looks like a command, and of nothin
     assert.equal(messageIn(text), text, text);
 });
 
+test("help has every name that a command is known by", async (t) => {
+  const sessions = await new Office(t, {}).start();
+  const help = async (text: string): Promise<string> =>
+    (await sessions.call("command", { sessionKey: MAIN, text })).text;
+  for (const { name, aliases = [] } of COMMANDS)
+    for (const each of [name, ...aliases]) assert.match(await help("/help"), new RegExp(`/${each}\\b`), each);
+  assert.match(await help("/help reset"), /^\/new .* \(also \/reset\)$/);
+});
+
 describe("/cron", () => {
   /** What is said to a command in main; its clock is held, and begins with 2026 at UTC. */
   async function chat(t: TestContext): Promise<{ office: Office; say: (text: string) => Promise<string> }> {
@@ -107,6 +116,41 @@ describe("/cron", () => {
       await say(`/cron show ${short}`),
     ])
       assert.doesNotMatch(text, /\d\dT\d\d:|Z\b/);
+  });
+
+  test("is changed by a time, and by a message behind it; and known by other words", async (t) => {
+    const { office, say } = await chat(t);
+    await say('/cron add "0 9 * * 1-5" the plan');
+    const [job] = (await office.store.jobs({})).rows;
+    assert.ok(job);
+    const now = async () => (await office.store.jobs({})).rows.find(({ id }) => id === job.id);
+    const short = job.id.slice(0, 8);
+    assert.match(await say(`/cron edit ${short} every 20m`), /^job \w{8}: every 20m · next 2026-01-01 01:20/);
+    assert.equal((await now())?.message, "the plan", "what is not said stays");
+    assert.match(
+      await say(`/cron edit "${short}" "0 8 * * *" two  words`),
+      /: 0 8 \* \* \* \(Europe\/Zurich\)/,
+    );
+    assert.equal((await now())?.message, "two  words");
+    for (const nothing of ["/cron edit", `/cron edit ${short}`, `/cron edit ${short} cron 0 9 * * *`])
+      await assert.rejects(say(nothing), /write \/cron edit <job> <when> \[message\]/, nothing);
+    await assert.rejects(say("/cron edit ghost every 5m"), /there is no job "ghost"/);
+    assert.equal(await say(`/cron disable ${short}`), "off; /cron on lets it go on");
+    assert.match(await say(`/cron enable ${short}`), /^on; next/);
+    assert.match(await say("/cron ls"), new RegExp(`^${short} · 0 8`));
+    await assert.rejects(say("/cron constructor"), /\/cron takes one of list, add, show, edit/);
+    const help = await say("/help cron");
+    assert.match(help, /\/cron add every 15m .*\n\/cron add "0 9 \* \* 1-5" /);
+    assert.match(await say(`/cron remove ${short}`), /is gone$/);
+    assert.equal(commandIn("/cron ls", true)?.command.looks?.("ls"), true);
+  });
+
+  test("runs shows as many as the command line does", async (t) => {
+    const { office, say } = await chat(t);
+    await office.add("aaaa1111bbbb", { name: "tick" });
+    await say("/cron edit tick every 1m !say tock");
+    for (let runs = 0; runs < 25; runs += 1) await office.pass(60_000);
+    assert.equal((await say("/cron runs tick")).split("\n").length, 20);
   });
 
   test("takes times in all forms of the command line, with and without quotes", async (t) => {

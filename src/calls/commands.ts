@@ -44,12 +44,12 @@ function helpLines(named: string): readonly string[] {
   const name = named.replace(/^\//, "").toLowerCase();
   const command = BY_NAME.get(name);
   if (command === undefined) throw unknown(name);
-  const others = (command.aliases ?? []).map((alias) => `/${alias}`);
-  return [helpLine(command), ...(others.length === 0 ? [] : [`also ${others.join(", ")}`])];
+  return [helpLine(command), ...(command.more ?? [])];
 }
 
-function helpLine({ name, takes, about }: Command): string {
-  return `/${name}${takes === "" ? "" : ` ${takes}`}: ${about}`;
+function helpLine({ name, takes, about, aliases = [] }: Command): string {
+  const others = aliases.length === 0 ? "" : ` (also /${aliases.join(", /")})`;
+  return `/${name}${takes === "" ? "" : ` ${takes}`}: ${about}${others}`;
 }
 
 function unknown(name: string): Fault {

@@ -4,6 +4,7 @@ import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
 import { nearest } from "../base/near.ts";
 import { PAGE_ROWS_MAX } from "../limits.ts";
+import { agentOf, type SessionKey } from "../routing/key.ts";
 import type { Page } from "../store/store.ts";
 import type { Job } from "../timers/job.ts";
 import type { Caller, System } from "./call.ts";
@@ -19,6 +20,18 @@ async function* pagesOf({ store }: System, agent: string | null): AsyncGenerator
     if (page.next === null) return;
     cursor = page.next;
   }
+}
+
+/** What they are called, those that run again and write to one of these sessions. */
+export async function writersTo(system: System, sessions: readonly SessionKey[]): Promise<string[]> {
+  const names: string[] = [];
+  const keys = new Set(sessions);
+  for (const agent of new Set(sessions.map(agentOf)))
+    for await (const page of pagesOf(system, agent))
+      for (const { id, name, target, nextAtMs } of page)
+        if (nextAtMs !== null && target.kind === "session" && keys.has(target.key))
+          names.push(name === "" ? id : name);
+  return names;
 }
 
 /** How many an agent has; they are counted only up to `most`. */

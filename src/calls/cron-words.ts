@@ -35,7 +35,15 @@ export function nextText(
 export function until(next: string | null, nowMs: number): string {
   if (next === null) return "–";
   const ms = Date.parse(next) - nowMs;
-  return ms < 1_000 ? "now" : `in ${age(ms)}`;
+  return ms < 1_000 ? "now" : `in ${age(nearest(ms))}`;
+}
+
+const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000] as const;
+
+/** Who says "in 20m" is told 20 minutes, and not 19; an hour and a half are still one hour. */
+function nearest(ms: number): number {
+  const unit = ms < MINUTE_MS ? SECOND_MS : ms < 24 * HOUR_MS ? MINUTE_MS : HOUR_MS;
+  return Math.round(ms / unit) * unit;
 }
 
 export function shortId({ id }: { readonly id: string }): string {
@@ -46,6 +54,17 @@ export function shortId({ id }: { readonly id: string }): string {
 export function soonestFirst<Of extends { readonly next: string | null }>(jobs: readonly Of[]): Of[] {
   const dueAt = ({ next }: Of): number => (next === null ? Infinity : Date.parse(next));
   return jobs.toSorted((a, b) => dueAt(a) - dueAt(b) || 0); // Of two that are never due the difference is none.
+}
+
+/** What became of its times. A run that somebody asked for stands for none of them. */
+export function countsText({ ran, skipped, coalesced }: Counted): string {
+  return `${ran} of its times ran, ${skipped} skipped, ${coalesced} coalesced; runs asked for are not counted`;
+}
+
+interface Counted {
+  readonly ran: number;
+  readonly skipped: number;
+  readonly coalesced: number;
 }
 
 interface RunWords {
@@ -60,9 +79,9 @@ export function outcomeText({ outcome, stands }: Pick<RunWords, "outcome" | "sta
   return `${outcome ?? "goes on"}${stands > 1 ? ` ×${stands}` : ""}`;
 }
 
-/** What it said, and why nobody heard it who should have. */
+/** What it said, and what became of that where nobody heard it who should have. */
 export function noteText({ note, untold }: Pick<RunWords, "note" | "untold">): string {
-  return [note ?? [], untold === null ? [] : `(not told: ${untold})`].flat().join(" ");
+  return [note ?? [], untold === null ? [] : `(${untold})`].flat().join(" ");
 }
 
 // ── What was typed ──────────────────────────────────────────────────────────────────────────────────────────

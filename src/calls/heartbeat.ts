@@ -7,7 +7,7 @@ import { DEFAULT_AGENT, heartbeatKey, type AgentId } from "../routing/key.ts";
 import { beatId } from "../mail/beat.ts";
 import { beatNow, heartOf, type Busy } from "../timers/heartbeat.ts";
 import { pulseIn, timerOf } from "../timers/pulse.ts";
-import { TASK_FILE } from "../timers/task.ts";
+import { noTask } from "../timers/task.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
 import * as shape from "./heartbeat-shapes.ts";
 import { configured } from "./reach.ts";
@@ -67,13 +67,13 @@ async function beat(
   input: z.output<typeof shape.beatInput>,
 ): Promise<Done<z.input<typeof shape.beaten>>> {
   const agent = agentNamed(system, input.agent ?? DEFAULT_AGENT);
-  const { id, workspace, heartbeat } = agent;
+  const { id, heartbeat } = agent;
   if (heartbeat.everyMinutes === 0)
     throw new Fault("bad_input", `the heartbeat of ${id} is off: set agents.${id}.heartbeat.everyMinutes`);
   const of = { agent: id, sessionKey: heartbeatKey(id) };
   const none = (why: string) => just({ ...of, began: false, why, id: null });
   const task = await system.heartbeat.task(agent);
-  if (task === null) return none(`there is no ${TASK_FILE} in ${workspace} that asks for something`);
+  if (task === null) return none(await noTask(agent));
   const own = system.world.newId();
   const changes = await beatNow(system.heartbeat, agent, { beat: own, task });
   if (typeof changes === "string") return none(WHY_NOT[changes](of.sessionKey));

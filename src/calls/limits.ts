@@ -17,6 +17,9 @@ export const ARCHIVE_PACK_MS = 10_000;
 /** Characters of an archive's id that are a beginning: fewer are often a slip, and one that erases takes them too. */
 export const ARCHIVE_BEGIN_CHARS_MIN = 6;
 
+/** Archives below a session that come back with it, in one commit; nor are more of them counted. */
+export const RESTORED_BELOW_MAX = 500;
+
 /** Archives that an error names, where several begin alike. */
 export const ARCHIVES_NAMED_MAX = 8;
 

@@ -10,8 +10,14 @@ import type { Change } from "../store/change.ts";
 import type { Archive, ArchiveQuery, Page, Store } from "../store/store.ts";
 import { ARCHIVE_AT_ONCE } from "../upkeep/limits.ts";
 import type { Caller, Done, System } from "./call.ts";
+import { writersTo } from "./cron-found.ts";
 import { reached } from "./reach.ts";
 import { sessionKey } from "./setting-shapes.ts";
+
+/** Of who is put away, or removed: nothing is done to the jobs. */
+export const jobs = z
+  .array(z.string())
+  .describe("Jobs that write to one of these sessions, by name or id: the next run of each opens another.");
 
 export const removeInput = z.strictObject({ sessionKey });
 
@@ -24,6 +30,7 @@ export const removed = z.strictObject({
       "How many archives are gone: of these keys, and of all that had been archived below them; without those that a try before, " +
         "which something came in between of, had erased.",
     ),
+  jobs,
 });
 
 /**
@@ -39,7 +46,9 @@ export async function remove(
 ): Promise<Done<z.input<typeof removed>>> {
   const key = parseKey(input.sessionKey);
   if (key === mainKey(agentOf(key)) && (await system.store.session(key)) !== null)
-    throw new Fault("forbidden", `${key} always exists: an agent's main session is never removed`);
+    throw new Fault("forbidden", `${key} always exists: an agent's main session is never removed`, {
+      todo: MAIN_TODO,
+    });
   let erased = 0;
   let tree = await treeOf(system.store, key);
   if (tree.sessions.length + tree.archives.length === 0) await reached(system, caller, key); // It says so.
@@ -56,9 +65,22 @@ export async function remove(
   const deletes = sessions.map(({ key: each, transcript }): Change => {
     return { do: "delete", key: each, expect: { transcript: transcript.id, lastSeq: transcript.lastSeq } };
   });
-  const output = { sessionKey: key, removed: sessions.length, archives: erased + archives.length };
+  const writers = await writersTo(
+    system,
+    sessions.map((each) => each.key),
+  );
+  const output = {
+    sessionKey: key,
+    removed: sessions.length,
+    archives: erased + archives.length,
+    jobs: writers,
+  };
   return { changes: [...archives.map(purge), ...deletes.toReversed()], output: () => output };
 }
+
+/** No token may: what helps is another call. */
+export const MAIN_TODO =
+  "`sessiond reset` begins a new conversation in it; what was said in it becomes an archive";
 
 /** A key and all that was born below it, as far as it is there. */
 interface Tree {

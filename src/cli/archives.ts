@@ -6,7 +6,7 @@ import type { Output } from "../calls/door.ts";
 import { unlessAgreed } from "./agreed.ts";
 import type { Client } from "./client.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
-import { keyOf, spellings } from "./key.ts";
+import { archivedAlike, keyOf, spellings } from "./key.ts";
 import {
   ago,
   bytes,
@@ -39,13 +39,22 @@ export const archive: Command = {
     const sessionKey = await keyOf(client, args[0] ?? "", signal);
     const made = await client.call("archive", { sessionKey }, signal);
     if (screen.json) json(screen, made);
-    else
+    else {
+      const tree = made.archived > 1 ? " --tree" : "";
+      const them = made.archived > 1 ? "them" : "it";
       screen.out(
-        `archived ${many(made.archived, "session")}; sessiond restore ${made.sessionKey} brings it back\n`,
+        `archived ${many(made.archived, "session")}; sessiond restore ${made.sessionKey}${tree} brings ${them} back\n`,
       );
+      sayWriters(screen, made.jobs);
+    }
     return 0;
   },
 };
+
+/** Of a session that is out of the way, or gone. */
+export function sayWriters(screen: Screen, jobs: readonly string[]): void {
+  for (const job of jobs) screen.out(`job ${oneLine(job)} writes to it: its next run opens another\n`);
+}
 
 export const archives: Command = {
   name: "archives",
@@ -64,7 +73,7 @@ export const archives: Command = {
     const purge = textOf(options, "purge");
     if (purge !== undefined) return await purged(invocation, client, purge);
     const agent = textOf(options, "agent");
-    const of = args[0] === undefined ? {} : { sessionKey: await archivedKey(client, args[0], signal) };
+    const of = args[0] === undefined ? {} : { sessionKey: await knownKey(client, args[0], signal) };
     const asked = { ...of, ...(agent === undefined ? {} : { agent }) };
     const found = await newest(client, asked, { most: limitIn(options, 50), signal });
     if (screen.json) json(screen, found);
@@ -100,7 +109,7 @@ async function oneOf(client: Client, text: string, signal: AbortSignal): Promise
 /** Page by page until there are so many. `next` is null when those were all. */
 async function newest(
   client: Client,
-  asked: { readonly sessionKey?: string; readonly agent?: string },
+  asked: { readonly sessionKey?: string; readonly parent?: string; readonly agent?: string },
   { most, signal }: { readonly most: number; readonly signal: AbortSignal },
 ): Promise<Output<"archives">> {
   const rows: Archive[] = [];
@@ -155,51 +164,123 @@ export const restore: Command = {
       completes: "archive",
     },
   ],
-  options: [{ flags: "--swap", about: "archive the session that has its key now, in the same moment" }],
-  run: async ({ args, options, client: find, screen, signal }) => {
+  options: [
+    { flags: "--swap", about: "archive the session that has its key now, in the same moment" },
+    { flags: "--tree", about: "bring back what was archived below it, too; also of a session that is there" },
+  ],
+  run: async (invocation) => {
+    const { args, options, client: find, screen, signal } = invocation;
     const client = await find();
-    const { id } = await meant(client, args[0] ?? "", signal);
-    const back = await client.call("restore", { id, swap: options["swap"] === true }, signal);
+    const [swap, tree] = [options["swap"] === true, options["tree"] === true];
+    const text = args[0] ?? "";
+    const living = tree && !swap ? await livingKey(client, text, signal) : null;
+    if (living !== null) return await restoredBelow(invocation, client, living);
+    const { id, why } = await meant(client, text, signal);
+    const back = await client.call("restore", { id, swap, tree }, signal);
     if (screen.json) json(screen, back);
-    else {
-      const instead = back.archived === null ? "" : `; what was there is archive ${back.archived}`;
-      screen.out(`${back.sessionKey} is back: ${many(back.entries, "entry", "entries")}${instead}\n`);
-    }
+    else screen.out(toldOf(back, why));
     return 0;
   },
 };
 
+function toldOf({ sessionKey, entries, archived, ...tree }: Output<"restore">, why: Archive["why"]): string {
+  const { below, away, taken } = tree;
+  const also = below === 0 ? "" : `, and ${whole(below)} below it`;
+  const instead = archived === null ? "" : `; what was there is archive ${archived}`;
+  // Upkeep took it because there were too many, and there may be still.
+  const again = why === "cap" || why === "budget";
+  return [
+    `${sessionKey} is back: ${many(entries, "entry", "entries")}${also}${instead}\n`,
+    away > 0 && `${whole(away)} below it ${away === 1 ? "is" : "are"} still archived: sessiond restore `,
+    away > 0 && `${sessionKey} --tree brings ${away === 1 ? "it" : "them"} back too\n`,
+    taken > 0 && leftOf(taken),
+    again && `sessiond pin ${sessionKey} keeps upkeep from taking it again\n`,
+  ]
+    .filter((each) => each !== false)
+    .join("");
+}
+
+function leftOf(taken: number): string {
+  return `left ${many(taken, "archive")} below it: ${taken === 1 ? "its key has" : "their keys have"} a session now\n`;
+}
+
+/** Null: it is none of a session that is there. */
+async function livingKey(client: Client, text: string, signal: AbortSignal): Promise<string | null> {
+  const find = async (): Promise<string | null> => {
+    const sessionKey = await keyOf(client, text, signal);
+    await client.call("history", { sessionKey, limit: 1 }, signal);
+    return sessionKey;
+  };
+  return await unlessNone(find, () => Promise.resolve(null));
+}
+
+/** One after the other, each with what is below it: cut off in between and asked again, it goes on. */
+async function restoredBelow(invocation: Invocation, client: Client, sessionKey: string): Promise<number> {
+  const { screen, signal } = invocation;
+  const most = Number.MAX_SAFE_INTEGER;
+  const { archives: rows } = await newest(client, { parent: sessionKey }, { most, signal });
+  const seen = new Set<string>();
+  let [restored, taken] = [0, 0];
+  for (const { id, sessionKey: child, why } of rows) {
+    if (why === "reset" || seen.has(child)) continue;
+    seen.add(child);
+    try {
+      const back = await client.call("restore", { id, tree: true }, signal);
+      restored += 1 + back.below;
+      taken += back.taken;
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== "exists") throw error;
+      taken += 1;
+    }
+  }
+  if (screen.json) json(screen, { sessionKey, below: restored, taken });
+  else {
+    const words = restored === 0 ? "nothing came back" : `${many(restored, "session")} came back`;
+    screen.out(`${sessionKey} is there; ${words} below it\n${taken === 0 ? "" : leftOf(taken)}`);
+  }
+  return 0;
+}
+
 /** A session that is out of the way is not among those that a short key is looked for in. */
 export async function archivedKey(client: Client, text: string, signal: AbortSignal): Promise<string> {
-  const found: string[] = [];
-  for (const sessionKey of keysOf(text)) {
-    const page = await client.call("archives", { sessionKey, limit: 1 }, signal);
-    if (page.archives.length > 0) found.push(sessionKey);
-  }
+  const spelled = await spelledAway(client, text, signal);
+  const found = spelled.length > 0 ? spelled : await archivedAlike(client, text, signal);
   const [only, ...others] = found;
   if (only === undefined)
     throw new Fault("not_found", `nothing of ${JSON.stringify(text)} is archived`, {
-      todo: "`sessiond archives` lists what is; name it by its whole key or by the archive's id",
+      todo: "`sessiond archives` lists what is; name it by its whole key or by the archive's id, at least 6 characters of it",
     });
   if (others.length > 0)
     throw new Fault("bad_input", `${JSON.stringify(text)} may be ${found.join(" or ")}: say which`);
   return only;
 }
 
+async function spelledAway(client: Client, text: string, signal: AbortSignal): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const sessionKey of keysOf(text)) {
+    const page = await client.call("archives", { sessionKey, limit: 1 }, signal);
+    if (page.archives.length > 0) found.push(sessionKey);
+  }
+  return found;
+}
+
+/** Of a session that has archives, or that is there and has none. */
+async function knownKey(client: Client, text: string, signal: AbortSignal): Promise<string> {
+  return await unlessNone(
+    () => archivedKey(client, text, signal),
+    async (none) => (await livingKey(client, text, signal)) ?? (await Promise.reject(none)),
+  );
+}
+
 function keysOf(text: string): readonly string[] {
   return text === "main" || text.startsWith("agent:") ? [text] : spellings(text);
 }
 
-/** A key goes before the beginning of an id: a name may look like one. */
+/** A key goes before the beginning of an archive's id, because a name may look like one; and that before the beginning of a key's. */
 async function meant(client: Client, text: string, signal: AbortSignal): Promise<Archive> {
-  return await unlessNone(
-    () => newestOf(client, text, signal),
-    (none) =>
-      unlessNone(
-        () => oneOf(client, text, signal),
-        () => Promise.reject(none),
-      ),
-  );
+  const byKey = (): Promise<Archive> => newestOf(client, text, signal);
+  if ((await spelledAway(client, text, signal)).length > 0) return await byKey();
+  return await unlessNone(() => oneOf(client, text, signal), byKey);
 }
 
 async function newestOf(client: Client, text: string, signal: AbortSignal): Promise<Archive> {

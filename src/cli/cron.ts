@@ -9,7 +9,16 @@ import { keyOf } from "./key.ts";
 import { list, runs, show, tellJob, waitForRun } from "./jobs.ts";
 import { json, oneLine } from "./output.ts";
 
-const ACTIONS = ["add", "list", "show", "edit", "run", "runs", "rm"] as const;
+const ACTIONS = ["add", "list", "show", "edit", "run", "runs", "enable", "disable", "rm"] as const;
+
+/** Other words for the same, as people know them from elsewhere. They are obeyed, and not listed. */
+const ALSO: ReadonlyMap<string, string> = new Map([
+  ["ls", "list"],
+  ["on", "enable"],
+  ["off", "disable"],
+  ["remove", "rm"],
+]);
+
 const LEVELS = ["off", "minimal", "low", "medium", "high", "default"] as const;
 const MISSED = ["run", "skip", "coalesce"] as const;
 
@@ -49,7 +58,7 @@ const SPEC: readonly Option[] = [
 
 export const cron: Command = {
   name: "cron",
-  summary: "jobs, which are done at times: add, list, show, edit, run, runs, rm",
+  summary: `jobs, which are done at times: ${ACTIONS.join(", ")}`,
   arguments: [
     { name: "action", about: ACTIONS.join(", "), required: false, completes: ACTIONS },
     {
@@ -85,7 +94,8 @@ Examples:
 
 Exit codes of run --wait: 0 done, 1 failed, 3 limit reached, 75 skipped, 124 its time was up, 137 killed.`,
   run: async (invocation) => {
-    const [action = "list", ...rest] = invocation.args;
+    const [said = "list", ...rest] = invocation.args;
+    const action = ALSO.get(said) ?? said;
     switch (action) {
       case "add":
         return await add(invocation, rest);
@@ -94,7 +104,10 @@ Exit codes of run --wait: 0 done, 1 failed, 3 limit reached, 75 skipped, 124 its
       case "show":
         return await show(invocation, jobIn(action, rest));
       case "edit":
-        return await edit(invocation, jobIn(action, rest));
+        return await edit(invocation, jobToEdit(invocation.options, rest));
+      case "enable":
+      case "disable":
+        return await change(invocation, jobIn(action, rest), { enabled: action === "enable" });
       case "run":
         return await run(invocation, jobIn(action, rest));
       case "runs":
@@ -118,6 +131,15 @@ function jobIn(action: string, [job, ...more]: Words): string {
   if (more.length > 0)
     throw new Fault("bad_input", `cron ${action}: one job at a time; put a name of several words in quotes`);
   return job;
+}
+
+/** A time that has no quotes around it is cut off after its first word. */
+function jobToEdit(options: Options, words: Words): string {
+  const when = textOf(options, "when") ?? "";
+  const more = words.slice(1);
+  if (more.length > 0 && /^[^\s@]+$/.test(when))
+    throw new Fault("bad_input", `cron edit: put the time in quotes: --when "${when} ${more.join(" ")}"`);
+  return jobIn("edit", words);
 }
 
 async function add(invocation: Invocation, words: Words): Promise<number> {
@@ -148,10 +170,9 @@ async function add(invocation: Invocation, words: Words): Promise<number> {
 }
 
 async function edit(invocation: Invocation, name: string): Promise<number> {
-  const { options, client: find, screen, signal } = invocation;
+  const { options } = invocation;
   if (options["enable"] === true && options["disable"] === true)
     throw new Fault("bad_input", "cron edit: either --enable or --disable");
-  const client = await find();
   const [when, message] = [textOf(options, "when"), textOf(options, "message")];
   const spec: Spec = {
     ...(await specIn(invocation)),
@@ -162,7 +183,26 @@ async function edit(invocation: Invocation, name: string): Promise<number> {
   };
   if (Object.keys(spec).length === 0)
     throw new Fault("bad_input", "cron edit: say what to change, such as --when, --message or --disable");
-  const job = await client.call("editJob", { job: name, ...spec }, signal);
+  if (spec.timezone !== undefined && when === undefined) await mustHaveFields(invocation, name);
+  return await change(invocation, name, spec);
+}
+
+/** The daemon refuses it too, in the words of the call. */
+async function mustHaveFields({ client: find, signal }: Invocation, name: string): Promise<void> {
+  const { when } = await (await find()).call("job", { job: name }, signal);
+  if (/^(?:every|at) /.test(when))
+    throw new Fault(
+      "bad_input",
+      `cron edit: --tz alone moves only a cron expression, and this job is "${oneLine(when)}"; say --when with it`,
+    );
+}
+
+async function change(
+  { client: find, screen, signal }: Invocation,
+  name: string,
+  spec: Spec,
+): Promise<number> {
+  const job = await (await find()).call("editJob", { job: name, ...spec }, signal);
   if (screen.json) json(screen, job);
   else tellJob(screen, job, "changed");
   return 0;

@@ -4,6 +4,7 @@ import { Fault } from "../base/fault.ts";
 import { wallTime } from "../base/wall.ts";
 import { RealWorld } from "../base/world.ts";
 import {
+  countsText,
   nextText,
   noteText,
   outcomeText,
@@ -14,6 +15,7 @@ import {
   type Reader,
 } from "../calls/cron-words.ts";
 import type { Output } from "../calls/door.ts";
+import { runLetterId } from "../mail/task.ts";
 import { passes, type Client } from "./client.ts";
 import { textOf, type Invocation } from "./command.ts";
 import {
@@ -24,7 +26,6 @@ import {
   dim,
   duration,
   json,
-  many,
   money,
   oneLine,
   roomOn,
@@ -168,7 +169,7 @@ function linesOf(job: Job): string {
     ["stagger", job.stagger === "0s" ? null : job.stagger],
     ["failures", failuresText(job)],
     ["added", `${timesText(job.timezone, [job.madeAt], own)} by ${job.madeBy ?? "a person"}`],
-    ["so far", `${many(counts.ran, "run")}, ${counts.skipped} skipped, ${counts.coalesced} coalesced`],
+    ["so far", countsText(counts)],
     ["now", current === null ? null : runText(current, nowMs)],
     ["last", last === null ? null : runText(last, nowMs)],
   ];
@@ -256,13 +257,31 @@ export async function waitForRun(
     if (ended === "gone") throw new Fault("not_found", `job ${id} keeps nothing of the run ${run}`);
     if (ended !== null) {
       if (screen.json) json(screen, { job: id, ...ended });
-      else if (ended.outcome === "done") screen.out(`${clean(ended.note ?? "")}\n`);
+      else if (ended.outcome === "done") screen.out(`${clean(await answerOf(client, id, ended, signal))}\n`);
       else screen.err(`sessiond: ${ended.outcome}${ended.note === null ? "" : `: ${clean(ended.note)}`}\n`);
-      const untold = ended.untold === null ? "" : `; not told: ${clean(ended.untold)}`;
+      const untold = ended.untold === null ? "" : `; ${clean(ended.untold)}`;
       if (!screen.json) screen.err(dim(screen, `(${ended.sessionKey ?? "it ran nowhere"}${untold})\n`));
       return EXITS[ended.outcome ?? ""] ?? 1;
     }
     await world.sleep(LOOK_MS, signal);
+  }
+}
+
+/** All of it, from the session that it ran in; where that does not have it any more, how it begins. */
+async function answerOf(
+  client: Client,
+  job: string,
+  { id: run, sessionKey, note }: Run,
+  signal: AbortSignal,
+): Promise<string> {
+  if (sessionKey === null) return note ?? "";
+  try {
+    const asked = { sessionKey, id: runLetterId(job, run), timeoutMs: 0 };
+    const { outcome, text } = await client.call("wait", asked, signal);
+    return outcome === "done" ? text : (note ?? "");
+  } catch (error) {
+    if (signal.aborted || !(error instanceof Fault)) throw error;
+    return note ?? "";
   }
 }
 

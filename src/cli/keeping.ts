@@ -2,7 +2,7 @@
 
 import { RealWorld } from "../base/world.ts";
 import { unlessAgreed } from "./agreed.ts";
-import { archivedKey, unlessNone } from "./archives.ts";
+import { archivedKey, sayWriters, unlessNone } from "./archives.ts";
 import type { Client } from "./client.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
@@ -105,6 +105,7 @@ async function remove(invocation: Invocation): Promise<number> {
       ...(done.archives === 0 ? [] : [many(done.archives, "archive")]),
     ];
     screen.out(`removed ${gone.join(" and ")}${done.removed === 0 ? "; there was no session" : ""}\n`);
+    sayWriters(screen, done.jobs);
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 
 import { Fault } from "../base/fault.ts";
 import { instead } from "../base/near.ts";
-import { parseKey } from "../routing/key.ts";
+import { describeKey, parseKey } from "../routing/key.ts";
 import { encodePart } from "../routing/part.ts";
 import type { Client } from "./client.ts";
 import { whole } from "./output.ts";
@@ -146,6 +146,33 @@ async function mustNotBeArchived(
     const { archives } = await client.call("archives", { sessionKey, limit: 1 }, signal);
     if (archives.length > 0) await client.call("history", { sessionKey, limit: 1 }, signal);
   }
+  const [only, ...others] = await archivedAlike(client, text, signal);
+  if (only === undefined) return;
+  if (others.length === 0) await client.call("history", { sessionKey: only, limit: 1 }, signal);
+  const shown = [only, ...others].slice(0, NAMED_MAX).join(", ");
+  throw new Fault("not_found", `${JSON.stringify(text)} may be ${shown}, which are archived.`);
+}
+
+/** Of what is out of the way, the keys whose id begins so. None, too, where there is more than can be looked through. */
+export async function archivedAlike(
+  client: Lookup,
+  text: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const [kind, begin] = kindIn(text);
+  if (begin.length < BEGIN_CHARS_MIN) return [];
+  const found = new Set<string>();
+  let cursor: string | null = null;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const at: { cursor?: string } = cursor === null ? {} : { cursor };
+    const { archives, next } = await client.call("archives", { limit: PAGE_ROWS, ...at }, signal);
+    for (const { sessionKey } of archives)
+      if (describeKey(parseKey(sessionKey)).kind === kind && tail(sessionKey).startsWith(begin))
+        found.add(sessionKey);
+    if (next === null) return [...found];
+    cursor = next;
+  }
+  return [];
 }
 
 async function notFound(client: Lookup, text: string, signal: AbortSignal | undefined): Promise<Fault> {

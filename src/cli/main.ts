@@ -73,9 +73,7 @@ function failed(error: unknown): number {
   const { code, message, todo, retry, exit } = fault;
   if (isJson) json(screen, { ok: false, error: { code, message, todo, retry } });
   else
-    screen.err(
-      `sessiond: ${clean(message)}\n${saysWhatToDo(fault) ? "" : `  ${clean(ADVICE[code] ?? todo)}\n`}`,
-    );
+    screen.err(`sessiond: ${clean(message)}\n${saysWhatToDo(fault) ? "" : `  ${clean(adviceOf(fault))}\n`}`);
   return exit;
 }
 
@@ -90,6 +88,11 @@ const ADVICE: Readonly<Partial<{ readonly [code in FaultCode]: string }>> = {
     "set SESSIOND_TOKEN, or say --token-file; the first token is the file `token` in the daemon's home",
   forbidden: "use a token that may: `sessiond token` lists them",
 };
+
+/** What helps in one case alone is said by whoever knows that case. */
+function adviceOf({ code, todo }: Fault): string {
+  return todo === new Fault(code, "").todo ? (ADVICE[code] ?? todo) : todo;
+}
 
 function bug(error: unknown): Fault {
   const words = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -16,6 +16,13 @@ const WAIT_SECONDS = { watched: 1, unwatched: 15 };
 /** As the answer was: it was done, but not all of it. */
 const PARTLY_EXIT = 1;
 
+/** Of steps that are done for one reason only. */
+const ONLY_WHY: Readonly<Partial<Record<Plan["steps"][number]["do"], string>>> = {
+  rotate: "large",
+  pack: "archived",
+  collect: "unnamed",
+};
+
 export const upkeep: Command = {
   name: "upkeep",
   summary: "archive what is old, erase old archives, keep the disk within its budget",
@@ -55,7 +62,7 @@ function showPlan(screen: Screen, plan: Plan): void {
         steps,
         [
           { title: "DO", of: (step) => step.do },
-          { title: "WHY", least: 12, of: ({ why }) => why ?? "" },
+          { title: "WHY", least: 12, of: ({ do: what, why }) => why ?? ONLY_WHY[what] ?? "" },
           { title: "SIZE", of: (step) => bytes(step.bytes), align: "right" },
           {
             title: "WHAT",

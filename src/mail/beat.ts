@@ -18,6 +18,11 @@ export function afterBeatId(agent: string, beat: string, what: "alert" | "failin
   return `${beatId(agent, beat)}:${what}`;
 }
 
+/** What a beat found, for main. */
+export function isAlert({ id }: Pick<Letter, "id">): boolean {
+  return id.startsWith(BEAT) && id.endsWith(":alert");
+}
+
 export function isBeat({ id }: Pick<Letter, "id">): boolean {
   return id.startsWith(BEAT) && id.split(":").length === 4;
 }

@@ -7,6 +7,7 @@ import type { Outgoing } from "../mail/letter.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import { letterOf } from "../store/contract/samples.ts";
 import { heartbeatEnded, isNothing } from "./alert.ts";
+import { ALERT_HEAD_CHARS_MAX } from "./limits.ts";
 
 const HALF_HOUR_MS = 30 * 60_000;
 
@@ -115,16 +116,29 @@ test("an alert holds until a beat is answered that does not say it again, and ho
 
 test("why the newest beat failed is known until one succeeds", async (test) => {
   const at = await beating(test);
-  const failed = async (outcome: "failed" | "aborted" | "done", reason: string | null) => {
+  const failed = async (outcome: "failed" | "aborted" | "timeout" | "done", reason: string | null) => {
     await at.answer("HEARTBEAT_OK", { outcome, reason });
     await at.stage.pass(HALF_HOUR_MS);
     const { failures, trouble } = await at.pulse();
     return [failures, trouble];
   };
-  assert.deepEqual(await failed("failed", "no key"), [1, "failed: no key"]);
-  assert.deepEqual(await failed("failed", "it is away"), [2, "failed: it is away"]);
-  assert.deepEqual(await failed("aborted", "a person"), [2, "failed: it is away"]);
+  assert.deepEqual(await failed("failed", "no key"), [1, "no key"]);
+  assert.deepEqual(await failed("failed", "it is away"), [2, "it is away"]);
+  assert.deepEqual(await failed("aborted", "a person"), [2, "it is away"]);
+  assert.deepEqual(await failed("timeout", "an hour"), [3, "timeout: an hour"], "another end is named");
   assert.deepEqual(await failed("done", null), [0, null]);
+});
+
+test("an alert that is remembered in part says so", async (test) => {
+  const at = await beating(test);
+  const head = async (text: string): Promise<string | undefined> => {
+    await at.answer(text);
+    await at.stage.pass(HALF_HOUR_MS);
+    return (await at.pulse()).told[0]?.head;
+  };
+  const whole = "x".repeat(ALERT_HEAD_CHARS_MAX);
+  assert.equal(await head(whole), whole);
+  assert.equal(await head(`${whole}y`), `${whole.slice(1)}…`);
 });
 
 test("the end of a beat that is heard of twice is told once, also after a crash between the two", async (test) => {
@@ -185,7 +199,7 @@ test("main hears of it once when beats fail again and again, and again after one
   await fails(8);
   const [notice, ...others] = await at.waiting(MAIN);
   assert.ok(notice && others.length === 0);
-  assert.match(JSON.stringify(notice.content), /failed 5 times in a row \(failed: no model answers\)/);
+  assert.match(JSON.stringify(notice.content), /failed 5 times in a row \(no model answers\)/);
   assert.equal(await at.answer("", { outcome: "aborted", reason: "somebody stopped it" }), "skipped");
   assert.equal((await at.pulse()).failures, 12, "what somebody stops neither fails nor succeeds");
   await at.stage.pass(HALF_HOUR_MS);

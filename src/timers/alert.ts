@@ -74,7 +74,7 @@ function after(
   const print = printOf(end.text);
   const isKnown = before.told.some((told) => told.print === print && atMs - told.atMs < ALERT_QUIET_MS);
   const came = cameOf(end, isKnown);
-  const head = end.text.trim().slice(0, ALERT_HEAD_CHARS_MAX).toWellFormed();
+  const head = headOf(end.text.trim());
   const isAnswered = came === "ok" || came === "alert" || came === "repeated";
   const known = isAnswered
     ? before.told.map((each) => ({ ...each, isOver: each.print !== print }))
@@ -92,12 +92,23 @@ function after(
 function failedSoFar(
   { failures, trouble }: Pulse,
   came: Came,
-  { outcome, reason }: BeatEnd,
+  end: BeatEnd,
 ): Pick<Pulse, "failures" | "trouble"> {
   if (came === "skipped") return { failures, trouble };
   if (came !== "failed") return { failures: 0, trouble: null };
-  const why = reason === null ? outcome : `${outcome}: ${reason}`;
-  return { failures: failures + 1, trouble: why.slice(0, ALERT_HEAD_CHARS_MAX).toWellFormed() };
+  return { failures: failures + 1, trouble: headOf(whyFailed(end)) };
+}
+
+/** How a text begins; what is left out is marked. */
+function headOf(text: string): string {
+  if (text.length <= ALERT_HEAD_CHARS_MAX) return text;
+  return `${text.slice(0, ALERT_HEAD_CHARS_MAX - 1).toWellFormed()}…`;
+}
+
+/** That it has failed is said by whoever tells it; any other end is named. */
+function whyFailed({ outcome, reason }: Pick<BeatEnd, "outcome" | "reason">): string {
+  if (reason === null) return outcome;
+  return outcome === "failed" ? reason : `${outcome}: ${reason}`;
 }
 
 function cameOf({ outcome, text }: BeatEnd, isKnown: boolean): Came {
@@ -198,10 +209,9 @@ async function toMain(
 }
 
 /** Once, until one succeeds. Main's answer goes to where it last answered. */
-function failing({ id }: Agent, beat: string, { outcome, reason }: BeatEnd): Letter {
-  const why = reason === null ? outcome : `${outcome}: ${reason}`;
+function failing({ id }: Agent, beat: string, end: BeatEnd): Letter {
   const text =
-    `The heartbeat of the agent ${id} has failed ${BEAT_FAILURES_TOLD} times in a row (${why}). It goes on trying, and this is not ` +
+    `The heartbeat of the agent ${id} has failed ${BEAT_FAILURES_TOLD} times in a row (${whyFailed(end)}). It goes on trying, and this is not ` +
     "said again until it has succeeded. Tell the person you talk with.";
   return {
     id: afterBeatId(id, beat, "failing"),

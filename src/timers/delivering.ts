@@ -14,12 +14,14 @@ import type { Block } from "../transcript/entry.ts";
 import { isSilent } from "../turns/replies.ts";
 import { untold, type Decision, type Over } from "./decide.ts";
 import type { Job } from "./job.ts";
+import { nameOf, titleOf } from "./title.ts";
 
 export interface DeliveryParts {
   readonly log: Log;
   readonly store: Pick<Store, "session" | "waiting">;
   readonly policy: SendPolicy;
   readonly channels: ReadonlySet<string>; // an answer for another one is refused, and stays visible
+  readonly zone: string; // by whose clock the times of a job are told that has none
 }
 
 /** What is sent and told because of what has ended, and the record then: it says what could not be told. */
@@ -45,7 +47,7 @@ export async function following(
         { job: job.id, run: each.run.id },
         `the answer of a run was not told: ${told}`,
       );
-      job = untold(job, each.run.id, told);
+      job = untold(job, each.run.id, isTrouble ? `not told: ${told}` : told);
     }
   }
   if (notice !== null) changes.push(...(await noticing(parts, job, notice)));
@@ -92,8 +94,8 @@ async function toNobody(
   return NOBODY;
 }
 
-/** It is no trouble: whoever has no channel reads transcripts. */
-const NOBODY = "nobody has written to it through a channel";
+/** It is no trouble, and does not read like one: whoever has no channel reads transcripts. */
+const NOBODY = "stays in the session: nobody writes to it through a channel";
 
 /** Who is told, by a letter to the agent's main session, that a job is disabled. Main answers where it last did. */
 async function noticing(parts: DeliveryParts, job: Job, why: string): Promise<readonly Change[]> {
@@ -123,14 +125,9 @@ function mainOf({ agent }: Job): SessionKey {
   return mainKey(parseAgent(agent));
 }
 
-function nameOf({ id, name }: Job): string {
-  return name === "" ? id : `${JSON.stringify(name)} (${id})`;
-}
-
 /** In short, what became of a run that was not done. */
-function failureOf(job: Job, { run, end: { outcome, reason } }: Over): string {
-  const due = new Date(run.dueAtMs).toISOString();
-  return `Job ${nameOf(job)}, due at ${due}: ${outcome}${reason === null ? "" : `: ${reason}`}`;
+function failureOf({ zone }: DeliveryParts, job: Job, { run, end: { outcome, reason } }: Over): string {
+  return `Job ${titleOf(job, run, zone)}: ${outcome}${reason === null ? "" : `: ${reason}`}`;
 }
 
 async function toSession(
@@ -147,8 +144,8 @@ async function toSession(
   if (reader === null) return `there is neither ${key} nor ${main}`;
   if ((await parts.store.waiting(reader.key, MAILBOX_LETTERS_MAX)) >= MAILBOX_LETTERS_MAX)
     return `${MAILBOX_LETTERS_MAX} letters wait for ${reader.key} already`;
-  const head = `What came of job ${nameOf(job)}, due at ${new Date(run.dueAtMs).toISOString()}:`;
-  const text = end.outcome === "done" ? `${head}\n\n${end.text}` : failureOf(job, over);
+  const head = `What came of job ${titleOf(job, run, parts.zone)}:`;
+  const text = end.outcome === "done" ? `${head}\n\n${end.text}` : failureOf(parts, job, over);
   return posting(reader, {
     id: `cause:job:${job.id}:${run.id}:answer`,
     from: { kind: "inter_session", source: run.key ?? main, tool: null },
@@ -193,7 +190,7 @@ async function sending(
   if (end.answered?.some((heard) => isSame(heard, route)) === true) return [];
   const ran = run.key === null ? null : await parts.store.session(run.key);
   const key = by ?? ran?.key ?? mainOf(job);
-  const text = end.outcome === "done" ? end.text : failureOf(job, over);
+  const text = end.outcome === "done" ? end.text : failureOf(parts, job, over);
   const content: readonly Block[] = [{ type: "text", text: text.toWellFormed() }];
   const id = `job:${job.id}:${run.id}:answer`;
   const refused = whyNot(parts, route, whose ?? (await speakerOf(parts, job, { key: ran?.key ?? key, ran })));

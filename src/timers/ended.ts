@@ -36,7 +36,7 @@ export function timerDoor(parts: DoorParts): Deliver {
     if (end === null || run === null) throw new Refused("it does not say how a turn ended");
     const what = whatFollows(parts, { to, run, by: outgoing.key }, end);
     for (let tries = 1; ; tries += 1) {
-      const changes = await what(tries);
+      const changes = await what();
       if (changes.length === 0) return;
       try {
         await parts.commit(changes);
@@ -60,34 +60,38 @@ function whatFollows(
   { jobs, beatEnded }: DoorParts,
   told: Told,
   end: TurnEnd,
-): (tries: number) => Promise<readonly Change[]> {
+): () => Promise<readonly Change[]> {
   const { to, run } = told;
   if (isHeartbeat(to)) return () => beatEnded({ agent: agentIn(to), beat: run }, end);
   if (!to.startsWith("job:")) throw new Refused(`nobody is called ${JSON.stringify(to)} here`);
-  return async (tries) => {
-    const job = await jobCalled(jobs.store, to.slice("job:".length));
-    return job === null ? [] : await jobEnded(jobs, job, { ...told, end, isFirst: tries === 1 }); // []: it was removed
+  const id = to.slice("job:".length);
+  return async () => {
+    const job = await jobCalled(jobs.store, id);
+    const changes = job === null ? [] : await jobEnded(jobs, job, told, end); // null: it was removed
+    return [...changes, ...(await inTime(jobs.store, id, run))];
   };
 }
 
 async function jobEnded(
   parts: JobParts,
   before: Job,
-  { run, by, end, isFirst }: Told & { readonly end: TurnEnd; readonly isFirst: boolean },
+  { run, by }: Told,
+  end: TurnEnd,
 ): Promise<readonly Change[]> {
-  const nowMs = parts.world.nowMs();
-  const decision = ended(before, run, runEndOf(end), nowMs);
+  const decision = ended(before, run, runEndOf(end), parts.world.nowMs());
   if (decision.job === before) return [];
   const { job, changes } = await following(parts, decision, by);
-  return [...jobChanges(before, job), ...(isFirst ? inTime(before, nowMs) : []), ...changes];
+  return [...jobChanges(before, job), ...changes];
 }
 
-/** Its deadline is of no use any more. Where it is not as we think, it is left: whatever it ends then is over (deadline.ts). */
-function inTime(job: Job, nowMs: number): readonly Change[] {
-  if (job.current === null) return [];
-  const expectDueAtMs = job.current.deadlineAtMs;
-  if (expectDueAtMs <= nowMs) return [];
-  return [{ do: "clearTimer", id: deadlineId(runLetterId(job.id, job.current.id)), expectDueAtMs }];
+/**
+ * Its deadline is of no use any more, and keeps its session from being archived. When it is due is asked of the store: the record
+ * may be gone, and the run was bounded nevertheless. If it rings meanwhile, it is looked again.
+ */
+async function inTime(store: JobParts["store"], job: string, run: string): Promise<readonly Change[]> {
+  const id = deadlineId(runLetterId(job, run));
+  const { rows } = await store.timers({ id, dueByMs: Infinity, limit: 1 });
+  return rows.map(({ dueAtMs }) => ({ do: "clearTimer", id, expectDueAtMs: dueAtMs }));
 }
 
 /** For whoever counts: how a run of a job ended, in a commit; null: this change says nothing of that. */

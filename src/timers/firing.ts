@@ -25,6 +25,7 @@ import { following, type DeliveryParts, type Followed } from "./delivering.ts";
 import { endTold } from "./told.ts";
 import type { Going, Job, Run } from "./job.ts";
 import { alarmOf, runNow, type Done } from "./jobs.ts";
+import { titleOf } from "./title.ts";
 
 export interface JobParts extends DeliveryParts {
   readonly store: Pick<Store, "session" | "jobs" | "outbox" | "timers" | "waiting">;
@@ -63,7 +64,7 @@ async function decided(parts: JobParts, job: Job, nowMs: number): Promise<Follow
   const ready = await readied(parts, job, decision.run);
   if (typeof ready === "string") return await following(parts, notStarted(job, decision, ready, nowMs), null); // F2
   const followed = await following(parts, decision, null);
-  return { ...followed, changes: [...ready, ...begun(job, decision.run), ...followed.changes] };
+  return { ...followed, changes: [...ready, ...begun(parts, job, decision.run), ...followed.changes] };
 }
 
 /**
@@ -84,7 +85,7 @@ export async function runAsked(parts: JobParts, job: Job): Promise<Done & { read
   const { run } = runNow(job, { runId, nowMs }, () => []);
   const ready = await readied(parts, job, run);
   if (typeof ready === "string") throw new Fault("ended", `job ${job.id} cannot run: ${ready}`);
-  return runNow(job, { runId, nowMs }, () => [...ready, ...begun(job, run)]);
+  return runNow(job, { runId, nowMs }, () => [...ready, ...begun(parts, job, run)]);
 }
 
 /** Null: there is none. */
@@ -130,7 +131,7 @@ function fresh(
 }
 
 /** The letter, and the time by which its turn ends: also one that waits in line, or is gone on with after a crash. */
-function begun(job: Job, run: Going): readonly Change[] {
+function begun({ zone }: JobParts, job: Job, run: Going): readonly Change[] {
   if (run.key === null) return [];
   const id = runLetterId(job.id, run.id);
   const letter: Letter = {
@@ -138,7 +139,7 @@ function begun(job: Job, run: Going): readonly Change[] {
     from: { kind: "internal_system", cause: "cron" },
     class: "scheduled",
     mode: "followup",
-    content: [{ type: "text", text: `${headOf(job, run)}\n\n${job.message}`.toWellFormed() }],
+    content: [{ type: "text", text: `${headOf(job, run, zone)}\n\n${job.message}`.toWellFormed() }],
     replyTo: timerRoute(`job:${job.id}`, run.id),
     origin: null,
   };
@@ -159,9 +160,7 @@ export function isRunLetter({ id, replyTo }: Pick<Letter, "id" | "replyTo">): bo
 }
 
 /** So that the model knows why it is asked, and for when. */
-function headOf({ id, name }: Job, { dueAtMs, isAsked, stands }: Run): string {
-  const who = name === "" ? id : `${JSON.stringify(name)} (${id})`;
-  const due = new Date(dueAtMs).toISOString();
-  if (isAsked) return `Job ${who}, run by request at ${due}:`;
-  return `Job ${who}, due at ${due}${stands > 1 ? `, standing for ${stands} times that were due` : ""}:`;
+function headOf(job: Job, run: Run, zone: string): string {
+  const { stands } = run;
+  return `Job ${titleOf(job, run, zone)}${stands > 1 ? `, standing for ${stands} times that were due` : ""}:`;
 }

@@ -40,6 +40,14 @@ export const readTask: ReadTask = async ({ workspace }) => {
   }
 };
 
+/** For people: what is missing. A folder that nobody has used yet is not there. */
+export async function noTask({ workspace }: Pick<Agent, "workspace">): Promise<string> {
+  const found = await stat(workspace).catch(() => null);
+  return found === null
+    ? `there is no ${TASK_FILE} in ${workspace}, nor that folder yet: make it first`
+    : `there is no ${TASK_FILE} in ${workspace} that asks for something`;
+}
+
 /** Blank lines, headings, comments, and list items without a word ask for nothing. */
 export function asksForSomething(text: string): boolean {
   const lines = text.replaceAll(/<!--[\s\S]*?(?:-->|$)/g, "").split("\n");

@@ -14,7 +14,8 @@ describe("a chat at a terminal", { timeout: 180_000 }, () => {
     await chat.seen(/hello/);
     chat.type("/help\r");
     await chat.seen(/Ctrl-J/);
-    for (const { name } of COMMANDS) assert.match(chat.out, new RegExp(`/${name}\\b`), name);
+    for (const { name, aliases = [] } of COMMANDS)
+      for (const each of [name, ...aliases]) assert.match(chat.out, new RegExp(`/${each}\\b`), each);
     assert.match(chat.out, /\/quit +leaves/);
     const said: readonly (readonly [string, RegExp])[] = [
       ["/help queue", /\/queue \[steer/],
@@ -39,6 +40,7 @@ describe("a chat at a terminal", { timeout: 180_000 }, () => {
       ["/steer 1 x", /no child of agent:main:main/],
       ["/cron", /no jobs/],
       ["/stauts", /there is no \/stauts; did you mean status\?/],
+      ["/rsete", /there is no \/rsete; did you mean reset\?/],
     ];
     for (const [text, words] of said) {
       chat.out = "";
@@ -65,7 +67,7 @@ describe("a chat at a terminal", { timeout: 180_000 }, () => {
       await typed("at\t", /\/status $/m);
       await typed("\r", /agent:main:main · idle/);
       await typed("/cro\t", /\/cron $/m);
-      await typed("\t", /list {2}add {2}show {2}run {2}runs/);
+      await typed("\t", /list {2}add {2}show {2}edit {2}run {2}runs/);
       await typed("l\t", /\/cron list $/m);
       await typed("\r", /no jobs/);
       await typed("/subagents l\t", /list {2}log/);
@@ -88,6 +90,8 @@ describe("a chat at a terminal", { timeout: 180_000 }, () => {
     chat.type("/new !say first words\r");
     await chat.seen(/first words[^]*first words/);
     assert.doesNotMatch(chat.out, /damage/);
+    chat.type("/etc/hosts\r");
+    await chat.seen(/you said "\/etc\/hosts"/);
     chat.type("//status\r");
     await chat.seen(/you said "\/status"/);
     chat.type("/status of the project?\r");

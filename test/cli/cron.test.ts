@@ -81,6 +81,10 @@ test("jobs are added, fire, are listed, shown, changed, run and removed from a s
   const shown = await run("show", "queue");
   assert.match(shown.out, /\n {2}runs in +agent:main:thread:queue\n {2}answer to +route\n/);
   assert.match(shown.out, /\n {2}missed +coalesce\n/);
+  assert.match(
+    shown.out,
+    /\n {2}so far +0 of its times ran, 0 skipped, 0 coalesced; runs asked for are not counted\n/,
+  );
   assert.match(shown.out, /\n {2}added +20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d)? \S+ by a person\n/);
   const job = await asJson<Output<"job">>("show", "morning");
   assert.deepEqual([job.message, job.times.length, job.delivery], ["!say good morning", 5, MAIN]);
@@ -111,6 +115,9 @@ test("jobs are added, fire, are listed, shown, changed, run and removed from a s
 
   const waited = await run("run", "morning", "--wait");
   assert.deepEqual([waited.exit, waited.out], [0, "hi\n"], waited.err);
+  const long = `the day ${"is long ".repeat(60)}and ends`;
+  await run("edit", "morning", "--message", `!say ${long}`);
+  assert.equal((await run("run", "morning", "--wait")).out, `${long}\n`, "all of it, and not how it begins");
   await run("edit", "morning", "--message", "!fail local");
   const failed = await run("run", "morning", "--wait");
   assert.deepEqual([failed.exit, failed.out], [1, ""]);
@@ -122,6 +129,15 @@ test("jobs are added, fire, are listed, shown, changed, run and removed from a s
     /^(?:(?:morning|queue|tea|[0-9a-f]{12})\n){7}$/,
   );
 
+  for (const [word, state] of [
+    ["disable", "disabled"],
+    ["enable", "waiting"],
+    ["off", "disabled"],
+    ["on", "waiting"],
+  ] as const)
+    assert.equal((await asJson<Output<"job">>(word, "morning")).state, state, word);
+  assert.equal((await asJson<Output<"jobs">>("ls")).jobs.length, 4);
+  assert.match((await run("remove", "tea")).out, /^[0-9a-f]{12} \(tea\) is removed\n$/);
   assert.match((await run("rm", "morning")).out, /^[0-9a-f]{12} \(morning\) is removed\n$/);
   assert.equal((await run("show", "morning")).exit, 66);
 
@@ -148,7 +164,11 @@ test("what is typed wrong is refused with what would be right", async (t) => {
   const daemon = await Daemon.start(t);
   await daemon.call("addJob", { every: "1h", message: "x", name: "x" });
   const wrong: readonly (readonly [words: readonly string[], exit: number, says: RegExp])[] = [
-    [["frobnicate"], 64, /there is no "frobnicate"; say add, list, show, edit, run, runs, rm/],
+    [
+      ["frobnicate"],
+      64,
+      /there is no "frobnicate"; say add, list, show, edit, run, runs, enable, disable, rm/,
+    ],
     [["add"], 64, /says no time: say a cron expression in quotes/],
     [["add", "0", "9", "*", "*", "*", "message"], 64, /"0" says no time: .*in quotes/],
     [["add", "every", "15m"], 64, /say what is to be done/],
@@ -179,6 +199,15 @@ test("what is typed wrong is refused with what would be right", async (t) => {
     [["edit", "x"], 64, /say what to change/],
     [["edit", "x", "--enable", "--disable"], 64, /either --enable or --disable/],
     [["edit", "x", "--when", "sometimes"], 64, /says no time/],
+    [["edit", "x", "--when", "in", "5m"], 64, /put the time in quotes: --when "in 5m"/],
+    [["edit", "--when", "30", "x", "8", "1", "1", "1"], 64, /--when "30 8 1 1 1"/],
+    [["edit", "my", "job", "--when", "in 5m"], 64, /one job at a time/],
+    [
+      ["edit", "x", "--tz", "UTC"],
+      64,
+      /--tz alone moves only a cron expression, .*"every 1h"; say --when with it/,
+    ],
+    [["disable"], 64, /cron disable: say which job/],
     [["rm", "ghost"], 66, /there is no job/],
   ];
   for (const [words, exit, says] of wrong) {

@@ -107,6 +107,7 @@ test("rm tells of what was archived below, and takes it along", async (t) => {
     }
   });
   const daemon = await Daemon.start(t, { home });
+  assert.match((await ran(t, daemon, "upkeep", "--dry-run")).out, /^pack +archived .*subagent:c0/m);
   const asked = await ran(t, daemon, "rm", "top");
   assert.equal(asked.exit, 64);
   assert.match(asked.err, /0 entries, 3 archives of children with all below them/);

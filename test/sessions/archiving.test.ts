@@ -33,7 +33,7 @@ test("a session is archived with everything below it, and comes back byte for by
   const asked = await sessions.status(top);
 
   const made = await sessions.call("archive", { sessionKey: top });
-  assert.deepEqual(made, { sessionKey: top, archive: asked.transcript, archived: 2 });
+  assert.deepEqual(made, { sessionKey: top, archive: asked.transcript, archived: 2, jobs: [] });
   for (const key of [top, child])
     await assert.rejects(sessions.status(key), fault("not_found", /is archived since/));
   assert.ok(!existsSync(file), "it is packed");
@@ -45,7 +45,8 @@ test("a session is archived with everything below it, and comes back byte for by
 
   await stage.reopen();
   const back = await stage.sessions.call("restore", { id: made.archive });
-  assert.deepEqual(back, { sessionKey: top, entries: asked.entries, archived: null });
+  const alone = { archived: null, below: 0, away: 1, taken: 0 };
+  assert.deepEqual(back, { sessionKey: top, entries: asked.entries, ...alone });
   assert.ok(readFileSync(file).equals(before));
   await stage.sessions.ask(top, "!say And it goes on");
   assert.equal((await stage.letters(top)).length, 3, "the first, the child's report, and the last");
@@ -220,6 +221,7 @@ test("of a key that has only archives they are removed, however many there are",
     sessionKey: key,
     removed: 0,
     archives: 31,
+    jobs: [],
   });
   assert.deepEqual(
     (await sessions.call("archives", {})).archives.map(({ sessionKey }) => sessionKey),

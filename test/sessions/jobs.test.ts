@@ -182,7 +182,7 @@ describe("jobs", () => {
     });
     assert.equal(Date.parse(endedAt ?? "") - Date.parse(startedAt), durationMs);
     await stage.until(async () =>
-      (await stage.letters(MAIN)).some((text) => /^What came of job .*hi$/s.test(text)),
+      (await stage.letters(MAIN)).some((text) => /^What came of job .*, run by request at .*hi$/s.test(text)),
     );
 
     const soon = await add(stage, { at: "1s", name: "tea", delivery: "none" });
@@ -195,6 +195,25 @@ describe("jobs", () => {
     await stage.sessions.call("removeJob", { job: "report" });
     await assert.rejects(stage.sessions.call("job", { job: "report" }), fault("not_found", /no job/));
     assert.equal((await stage.sessions.status(sessionKey)).kind, "cron", "what it did stays");
+  });
+
+  test("that are removed while they run do not keep their session from being archived, also after a restart", async (t) => {
+    const stage = await Stage.open(t);
+    for (const isRestarted of [false, true]) {
+      const { id } = await add(stage, { ...NIGHTLY, target: "thread:tz", message: "!slow 1000" });
+      const { sessionKey } = await stage.sessions.call("runJob", { job: id });
+      await stage.sessions.call("removeJob", { job: id });
+      if (isRestarted) await stage.reopen();
+      const { archived } = await stage.until(async () => {
+        await stage.rest(sessionKey);
+        try {
+          return await stage.sessions.call("archive", { sessionKey });
+        } catch (error) {
+          return fault("busy", /has a timer|still to be delivered/)(error) && null; // The end of its turn is just being told.
+        }
+      });
+      assert.equal(archived, 1);
+    }
   });
 
   test("of one agent are bounded, and those of another have room", async (t) => {

@@ -111,7 +111,7 @@ test("whoever was archived below a session goes with it, however deep, and nothi
     [child, sub("one")],
   );
 
-  assert.deepEqual(await sessions.remove(top), { sessionKey: top, removed: 1, archives: 5 });
+  assert.deepEqual(await sessions.remove(top), { sessionKey: top, removed: 1, archives: 5, jobs: [] });
   assert.deepEqual(await archivedKeys(stage), [sub("stranger")]);
   await assert.rejects(sessions.remove(child), fault("not_found", /./));
   await sessions.close();
@@ -126,7 +126,7 @@ test("a key that has only archives takes those below it along, and who was broug
   const line = [top, sub(1), sub(2), sub(3), sub(4)];
   const ids = await archived(stage, ...line.map((key, at) => [key, line[at - 1] ?? null] as const));
   await sessions.call("restore", { id: ids[3] ?? "" });
-  assert.deepEqual(await sessions.remove(top), { sessionKey: top, removed: 1, archives: 4 });
+  assert.deepEqual(await sessions.remove(top), { sessionKey: top, removed: 1, archives: 4, jobs: [] });
   assert.deepEqual(await archivedKeys(stage), []);
   await assert.rejects(sessions.status(sub(3)), fault("not_found", /./));
   await assert.rejects(sessions.remove(top), fault("not_found", /there is no session/));
@@ -157,7 +157,12 @@ test("many go in pieces, the lowest first: whoever is cut off in between asks ag
   assert.equal(left.length, children + 10 - ARCHIVE_AT_ONCE);
   assert.ok(!left.some((key) => key.startsWith(sub("g"))), "those lead to nobody");
   assert.equal((await stage.sessions.status(top)).state, "idle");
-  assert.deepEqual(await stage.sessions.remove(top), { sessionKey: top, removed: 1, archives: left.length });
+  assert.deepEqual(await stage.sessions.remove(top), {
+    sessionKey: top,
+    removed: 1,
+    archives: left.length,
+    jobs: [],
+  });
   assert.deepEqual(await archivedKeys(stage), []);
 });
 
@@ -185,7 +190,12 @@ test("what becomes busy in between stays, and whoever asked hears what is gone a
   assert.equal((await archivedKeys(stage)).length, ARCHIVE_AT_ONCE);
   await sessions.call("cont", { sessionKey: top });
   await stage.rest(top);
-  assert.deepEqual(await sessions.remove(top), { sessionKey: top, removed: 1, archives: ARCHIVE_AT_ONCE });
+  assert.deepEqual(await sessions.remove(top), {
+    sessionKey: top,
+    removed: 1,
+    archives: ARCHIVE_AT_ONCE,
+    jobs: [],
+  });
 });
 
 test("what is busy below keeps everything, archives too", async (t) => {
@@ -214,10 +224,10 @@ test("a key that was given again, below another, keeps what is below it", async 
   await stage.opened.system.store.commit([opened(stage, lives, two)]);
   await archived(stage, [sub("of-lives"), lives]);
   await archived(stage, [away, two], [sub("of-away"), away]);
-  assert.deepEqual(await sessions.remove(one), { sessionKey: one, removed: 1, archives: 2 });
+  assert.deepEqual(await sessions.remove(one), { sessionKey: one, removed: 1, archives: 2, jobs: [] });
   assert.deepEqual(await archivedKeys(stage), [sub("of-away"), sub("of-lives"), away].toSorted());
   assert.equal((await sessions.status(lives)).parent, two);
-  assert.deepEqual(await sessions.remove(two), { sessionKey: two, removed: 2, archives: 3 });
+  assert.deepEqual(await sessions.remove(two), { sessionKey: two, removed: 2, archives: 3, jobs: [] });
   assert.deepEqual(await archivedKeys(stage), []);
 });
 

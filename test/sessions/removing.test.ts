@@ -72,7 +72,7 @@ test("a session is removed with everything below it, and stays removed", async (
     return ended.every((state) => state === "ended");
   });
   assert.ok((await search(stage, "deepest")).length > 0);
-  assert.deepEqual(await stage.sessions.remove(top), { sessionKey: top, removed: 3, archives: 0 });
+  assert.deepEqual(await stage.sessions.remove(top), { sessionKey: top, removed: 3, archives: 0, jobs: [] });
   for (const again of [false, true]) {
     if (again) await stage.reopen();
     for (const key of all)
@@ -109,7 +109,7 @@ test("nothing is removed while one of them does something; what was killed is", 
   await stage.sessions.kill(child);
   await until(stage, child, "ended");
   await stage.rest(top);
-  assert.deepEqual(await stage.sessions.remove(top), { sessionKey: top, removed: 2, archives: 0 });
+  assert.deepEqual(await stage.sessions.remove(top), { sessionKey: top, removed: 2, archives: 0, jobs: [] });
 });
 
 test("a message opens a removed session anew, at once, and the one that was said before stays said", async (t) => {
@@ -163,7 +163,7 @@ test("mail that waits keeps a session; a main session is never removed", async (
   await stage.sessions.cont(key);
   await stage.rest(key);
   assert.equal((await stage.letters(key)).length, 2);
-  assert.deepEqual(await stage.sessions.remove(key), { sessionKey: key, removed: 1, archives: 0 });
+  assert.deepEqual(await stage.sessions.remove(key), { sessionKey: key, removed: 1, archives: 0, jobs: [] });
   await assert.rejects(stage.sessions.remove(MAIN), fault("forbidden", /always exists/));
 });
 

@@ -64,7 +64,7 @@ describe("a job with fresh sessions", () => {
       assert.equal(row?.settings.limits?.turnSeconds, 600);
       assert.match(note ?? "", /^1 messages: 1 user/);
       const [asked] = await office.said(key);
-      assert.match(asked ?? "", /^user: Job j, due at 2026-01-01T00:0\d:00.000Z:\n\n!list$/);
+      assert.match(asked ?? "", /^user: Job j, due at 2026-01-01 01:0\d \(Europe\/Zurich\):\n\n!list$/);
     }
     assert.notEqual(job.runs[0]?.key, job.runs[1]?.key);
     assert.deepEqual(
@@ -221,7 +221,7 @@ describe("the answer of a run", () => {
     await office.pass(MINUTE_MS);
     const letters = (await office.said(THREAD)).filter((line) => line.startsWith("user: What came of job j"));
     assert.equal(letters.length, 1);
-    assert.match(letters[0] ?? "", /due at 2026-01-01T00:01:00.000Z:\n\nthe news$/);
+    assert.match(letters[0] ?? "", /due at 2026-01-01 01:01 \(Europe\/Zurich\):\n\nthe news$/);
     await sessions.call("kill", { sessionKey: THREAD });
     await office.pass(MINUTE_MS);
     const main = (await office.said(MAIN)).filter((line) => line.includes("What came of job j"));
@@ -261,7 +261,10 @@ describe("the answer of a run", () => {
       content.map((block) => ("text" in block ? block.text : "")).join(),
     );
     assert.equal(texts.length, 1);
-    assert.match(texts[0] ?? "", /^Job "news" \(broken\), due at 2026-01-01T00:01:00.000Z: failed: /);
+    assert.match(
+      texts[0] ?? "",
+      /^Job "news" \(broken\), due at 2026-01-01 01:01 \(Europe\/Zurich\): failed: /,
+    );
   });
 
   test("that may not leave, or has no channel, is refused and stays visible", async (test) => {

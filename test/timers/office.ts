@@ -185,8 +185,9 @@ async function quiet(): Promise<void> {
   for (let n = 0; n < 20; n += 1) await settle();
 }
 
-/** Direct messages go to main, and no heart beats. */
+/** Direct messages go to main, no heart beats, and what has no clock of its own is told by this one. */
 const USUAL: ConfigInput = {
+  timezone: "Europe/Zurich",
   session: { dmScope: "main" },
   agents: { defaults: { heartbeat: { everyMinutes: 0 } } },
 };

@@ -60,7 +60,8 @@ test("where nobody ever wrote from anywhere, the record says so, and a failure i
   await sessions.call("runJob", { job: id });
   await office.pass(5_000);
   const [said] = (await office.job(id)).runs;
-  assert.deepEqual([said?.note, said?.untold], ["the news", "nobody has written to it through a channel"]);
+  const untold = "stays in the session: nobody writes to it through a channel";
+  assert.deepEqual([said?.note, said?.untold], ["the news", untold]);
   assert.deepEqual(await office.said(MAIN), []);
   await sessions.call("editJob", { job: id, message: "!fail auth" });
   await sessions.call("runJob", { job: id });
@@ -69,15 +70,16 @@ test("where nobody ever wrote from anywhere, the record says so, and a failure i
   assert.deepEqual([failed?.outcome, failed?.untold], ["failed", null]);
   assert.match(
     (await office.said(MAIN)).join("\n"),
-    new RegExp(`^user: .*Job ${id}, due at .*: failed`, "s"),
+    new RegExp(`^user: .*Job ${id}, run by request at .*: failed`, "s"),
   );
   await sessions.call("editJob", { job: id, target: "main" });
   const before = (await office.said(MAIN)).length;
   await sessions.call("runJob", { job: id });
   await office.pass(5_000);
   const [there] = (await office.job(id)).runs;
-  assert.match(there?.untold ?? "", /nobody has written/, "it failed there: main has it already");
-  assert.equal((await office.said(MAIN)).slice(before).filter((line) => line.includes("due at")).length, 0);
+  assert.equal(there?.untold, untold, "it failed there: main has it already");
+  const told = (await office.said(MAIN)).slice(before).filter((line) => line.includes(": failed"));
+  assert.deepEqual(told, []);
 });
 
 test("what a fresh session sends is muted with main, through whatever channel; what a session sends by its own", async (test) => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { MAILBOX_LETTERS_MAX } from "../../src/limits.ts";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
 import { letterOf } from "../../src/store/contract/samples.ts";
-import { editJob } from "../../src/timers/jobs.ts";
+import { editJob, removeJob } from "../../src/timers/jobs.ts";
 import { RUN_LOST_MS } from "../../src/timers/limits.ts";
 import { MAIN, Office } from "./office.ts";
 import { MINUTE_MS } from "./specs.ts";
@@ -52,6 +52,30 @@ test("an edit while a run goes on is for the next one: its time and its delivery
     ["job:j"],
     "its deadline is off",
   );
+});
+
+test("a job that is removed while it runs leaves no timer behind, and its run has no more time than before", async (test) => {
+  const office = new Office(test);
+  await office.start();
+  const schedule = { kind: "at", atMs: office.world.nowMs() + MINUTE_MS, zone: "UTC" } as const;
+  const target = { kind: "session", key: THREAD } as const;
+  const turns = { done: 5 * MINUTE_MS, timeout: HOUR_MS } as const;
+  await office.add("done", { schedule, target, message: `!slow ${turns.done}` });
+  await office.add("timeout", { schedule, message: `!slow ${turns.timeout}` });
+  await office.pass(MINUTE_MS + 1_000);
+  const late = (await office.job("timeout")).current?.key ?? assert.fail();
+  for (const id of ["done", "timeout"]) await office.tell(removeJob(await office.job(id)));
+  assert.equal((await office.timers()).length, 2, "both are bounded");
+  await office.pass(6 * MINUTE_MS);
+  assert.equal((await office.said(THREAD)).at(-1), "assistant: done.");
+  assert.deepEqual(
+    (await office.timers()).map(({ key }) => key),
+    [late],
+  );
+  await office.pass(6 * MINUTE_MS);
+  const { state } = (await office.store.session(late)) ?? assert.fail();
+  assert.deepEqual([state.kind, "outcome" in state && state.outcome], ["ended", "timeout"]);
+  assert.deepEqual(await office.timers(), []);
 });
 
 test("a machine that slept for hours in the middle of a run does not lose it: its time is up when it wakes", async (test) => {
@@ -155,7 +179,7 @@ test("a mailbox that is full takes no more answers of jobs, and the record says 
   const job = await office.job("j");
   assert.deepEqual([job.counts.ran, job.failures], [3, 0]);
   assert.equal(job.runs[0]?.note, "the news");
-  assert.match(job.runs[0]?.untold ?? "", /^1000 letters wait for /);
+  assert.match(job.runs[0]?.untold ?? "", /^not told: 1000 letters wait for /);
   assert.match(office.logged.join(""), /the answer of a run was not told: 1000 letters wait/);
 });
 

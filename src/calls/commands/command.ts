@@ -46,6 +46,8 @@ export interface Command {
   /** Words that may follow it; with more it is no command but a message. Absent: any, or none if it takes nothing. */
   readonly wordsMax?: number;
   readonly about: string;
+  /** Below it in its own help: its forms. Absent: there is no more to say. */
+  readonly more?: readonly string[];
   /** True: with that behind it, it only looks; so it does no harm twice. Absent: it never only looks. */
   readonly looks?: (rest: string) => boolean;
   readonly run: (at: At, rest: string) => Promise<Done<Said>>;

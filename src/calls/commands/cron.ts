@@ -10,6 +10,7 @@ import { checkSchedule } from "../../timers/schedule.ts";
 import type { Done } from "../call.ts";
 import { meant } from "../cron-found.ts";
 import {
+  countsText,
   nextText,
   noteText,
   outcomeText,
@@ -43,7 +44,7 @@ const MESSAGE_CELLS = 60;
 const NOTE_CELLS = 120;
 
 /** Runs that are told. */
-const RUNS_TOLD = 10;
+const RUNS_TOLD = 20; // as many as `sessiond cron runs` shows
 
 const LIST_HINT = "/cron list says which there are";
 
@@ -179,9 +180,21 @@ async function show(at: At, rest: string): Promise<Done<Said>> {
     ...(out.times.length < 2
       ? []
       : [`then     ${timesText(out.timezone, out.times.slice(1), readerAt(at))}`]),
-    `so far   ${out.counts.ran} ran, ${out.counts.skipped} skipped, ${out.counts.coalesced} coalesced; ${out.failures} failures in a row`,
+    `so far   ${countsText(out.counts)}; ${out.failures} failures in a row`,
     ...(out.why === null ? [] : [`why      ${oneLine(out.why)}`]),
   ]);
+}
+
+const EDIT_USAGE = "/cron edit <job> <when> [message]: another time, and another message if one follows";
+
+/** Its first word, or what is in quotes, is the job: more words follow here than its name has. */
+async function edit(at: At, rest: string): Promise<Done<Said>> {
+  const [named = ""] = rest.match(WORD) ?? [];
+  const { when, message, note = [] } = timeIn(rest.slice(named.length).trim());
+  if (when === null) throw missing(EDIT_USAGE, "a name of several words is in quotes, and so are fields");
+  const { id: job } = await jobOf(at, named, EDIT_USAGE);
+  const done = await at.call("editJob", { job, ...when, ...(message === "" ? {} : { message }) });
+  return said(done, (out) => [`job ${nameOf(out)}: ${whenOf(at, out)}`, ...note]);
 }
 
 async function run(at: At, rest: string): Promise<Done<Said>> {
@@ -222,6 +235,7 @@ const ACTIONS: Readonly<Record<string, (at: At, rest: string) => Promise<Done<Sa
   list,
   add,
   show,
+  edit,
   run,
   runs,
   on: switched(true),
@@ -229,17 +243,39 @@ const ACTIONS: Readonly<Record<string, (at: At, rest: string) => Promise<Done<Sa
   rm: remove,
 };
 
+/** Other words for the same, as people know them from elsewhere. They are obeyed, and not listed. */
+const ALSO: Readonly<Record<string, string>> = {
+  "": "list",
+  ls: "list",
+  enable: "on",
+  disable: "off",
+  remove: "rm",
+};
+
+/** What is called so in ACTIONS. */
+function meantBy(action: string): string {
+  return Object.hasOwn(ALSO, action) ? (ALSO[action] ?? action) : action;
+}
+
 export const cronCommands: readonly Command[] = [
   {
     name: "cron",
     takes: `[${Object.keys(ACTIONS).join("|")}]`,
     words: Object.keys(ACTIONS),
     about: "what is done here at times: which jobs, a new one, one of them now or never again",
-    looks: doing("list", "show", "runs"),
+    more: [
+      ADD_USAGE,
+      "/cron add every 15m look at the mail",
+      '/cron add "0 9 * * 1-5" what is in the calendar today?',
+      EDIT_USAGE,
+      "/cron show|run|runs|on|off|rm <job>: by its name, its id or how that begins",
+    ],
+    looks: doing("list", "ls", "show", "runs"),
     run: async (at, rest) => {
       const [action, others] = split(rest);
-      const act = ACTIONS[action === "" ? "list" : action];
-      if (act === undefined || !Object.hasOwn(ACTIONS, action === "" ? "list" : action))
+      const name = meantBy(action);
+      const act = ACTIONS[name];
+      if (act === undefined || !Object.hasOwn(ACTIONS, name))
         throw new Fault("bad_input", `/cron takes one of ${Object.keys(ACTIONS).join(", ")}`);
       return await act(at, others);
     },

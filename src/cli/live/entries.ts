@@ -1,6 +1,7 @@
 // What an entry of a transcript says to a person. Entries may have been written by others, so nothing in them is believed
 // before it is looked at.
 
+import { isAlert } from "../../mail/beat.ts";
 import { isReport, taskOf } from "../../mail/task.ts";
 import type { Provenance } from "../../routing/provenance.ts";
 import { textOf, type Block, type Entry } from "../../transcript/entry.ts";
@@ -137,9 +138,22 @@ function messageOf(entry: Extract<Entry, { type: "message" }>): Told {
       const { provenance } = entry;
       if (mailId !== null && isReport({ id: mailId }) && provenance?.kind === "inter_session")
         return { what: "report", report: reportOf(provenance.source, taskOf({ id: mailId }), text), text };
-      return { what: "letter", from: writerOf(provenance), isPerson: isPersons(provenance), mailId, text };
+      const said = mailId !== null && isAlert({ id: mailId }) ? foundIn(text) : text;
+      return {
+        what: "letter",
+        from: writerOf(provenance),
+        isPerson: isPersons(provenance),
+        mailId,
+        text: said,
+      };
     }
   }
+}
+
+/** Of an alert: what is to be done about it stands before the first blank line, and is for the model (timers/alert.ts). */
+function foundIn(text: string): string {
+  const at = text.indexOf("\n\n");
+  return at < 0 ? text : text.slice(at + 2);
 }
 
 /** Somebody at a terminal or a page: there is one who talks here, and no name is known. */

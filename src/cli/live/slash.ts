@@ -33,7 +33,7 @@ export async function obey(spoken: Spoken, name: string, rest: string): Promise<
 async function notObeyed(client: Client, name: string): Promise<null> {
   const { commands } = await client.call("commands", {});
   if (commands.some((each) => each.name === name || each.aliases.includes(name))) return null;
-  const names = [...commands.map((command) => command.name), ...OWN.map(([own]) => own.slice(1))];
+  const names = [...commands.flatMap(namesOf), ...OWN.map(([own]) => own.slice(1))];
   throw new Fault(
     "bad_input",
     `there is no /${name}; ${instead(name, names)}; /help says what they do, // sends a slash`,
@@ -47,7 +47,7 @@ const KEYS: typeof OWN = [
   ["Ctrl-C", "stops the turn; again, or when nothing runs: leaves"],
   ["Ctrl-D", "leaves"],
   ["Ctrl-J, \\ Enter", "a new line in the message"],
-  ["Tab", "completes a word with a slash, and what may follow it; again: which there are"],
+  ["Tab", "completes a word with a slash, and what may follow it; with nothing to add: which there are"],
 ];
 
 export type Listed = Output<"commands">["commands"];
@@ -91,7 +91,10 @@ function among(begun: string, words: readonly string[]): Completion {
 async function helpLines(client: Client): Promise<readonly string[]> {
   const { commands } = await client.call("commands", {});
   const rows = [
-    ...commands.map(({ name, takes, about }) => [`/${name} ${takes}`, about] as const),
+    ...commands.map(({ name, takes, about, aliases }) => {
+      const others = aliases.map((alias) => `/${alias}`).join(", ");
+      return [`/${name} ${takes}`, `${about}${others === "" ? "" : ` (also ${others})`}`] as const;
+    }),
     ...OWN,
     ...KEYS,
   ];

@@ -1,0 +1,85 @@
+// What was put away below a session comes back with it; and what jobs do with who is put away.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { childOf, MAIN, named, spawn, until } from "./family.ts";
+import { fault, Stage } from "./stage.ts";
+
+/** A session with two below it, the one below the other. */
+async function family(
+  stage: Stage,
+  name: string,
+): Promise<readonly [top: string, child: string, low: string]> {
+  const { sessions } = stage;
+  const top = named(name);
+  await sessions.ask(top, "!say I am above");
+  const { sessionKey: child } = await sessions.spawn(spawn("!say Lowest"), { parent: top });
+  const low = await childOf(stage, child);
+  for (const key of [low, child]) await until(stage, key, "ended");
+  await stage.rest(top);
+  return [top, child, low];
+}
+
+test("with tree, all that was archived below a session comes back with it, to its place", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const [top, child, low] = await family(stage, "project");
+  const files = await Promise.all([top, child, low].map((key) => stage.file(key)));
+  const before = files.map((file) => readFileSync(file, "utf8"));
+  const { archive } = await sessions.call("archive", { sessionKey: top });
+  const back = await sessions.call("restore", { id: archive, tree: true });
+  assert.deepEqual([back.below, back.away, back.taken], [2, 0, 0]);
+  assert.deepEqual(
+    files.map((file) => readFileSync(file, "utf8")),
+    before,
+  );
+  assert.deepEqual(
+    [(await sessions.status(child)).parent, (await sessions.status(low)).parent],
+    [top, child],
+  );
+  assert.deepEqual((await sessions.call("archives", {})).archives, []);
+});
+
+test("without tree it is told how many are left, and what is back already is left alone", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const [top, child, low] = await family(stage, "project");
+  const { archive } = await sessions.call("archive", { sessionKey: top });
+  const alone = await sessions.call("restore", { id: archive });
+  assert.deepEqual([alone.below, alone.away, alone.taken], [0, 2, 0]);
+  const [of] = (await sessions.call("archives", { sessionKey: child })).archives;
+  const under = await sessions.call("restore", { id: of?.id ?? "" });
+  assert.deepEqual([under.below, under.away], [0, 1]);
+
+  const { archive: again } = await sessions.call("archive", { sessionKey: top });
+  const [below] = (await sessions.call("archives", { sessionKey: low })).archives;
+  await sessions.call("restore", { id: below?.id ?? "" });
+  const last = await sessions.call("restore", { id: again, tree: true });
+  assert.deepEqual([last.below, last.away, last.taken], [1, 0, 0]);
+  assert.equal((await sessions.status(low)).parent, child);
+});
+
+test("a job that writes to who is archived or removed is named, and none that does not run again", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const [key, other] = [named("ticks"), named("other")];
+  for (const each of [key, other]) await sessions.ask(each, "!say hi");
+  await sessions.call("addJob", { every: "12h", message: "look", target: key, name: "tick" });
+  await sessions.call("addJob", { every: "12h", message: "look", name: "fresh" });
+  await sessions.call("addJob", { every: "12h", message: "look", target: key, name: "off", enabled: false });
+  assert.deepEqual((await sessions.call("archive", { sessionKey: other })).jobs, []);
+  assert.deepEqual((await sessions.call("archive", { sessionKey: key })).jobs, ["tick"]);
+  await sessions.ask(key, "!say another");
+  assert.deepEqual((await sessions.call("remove", { sessionKey: key })).jobs, ["tick"]);
+});
+
+test("of main, which is neither archived nor removed, it is said what helps", async (t) => {
+  const { sessions } = await Stage.open(t);
+  await sessions.ask(MAIN, "!say hi");
+  for (const call of ["archive", "remove"] as const)
+    await assert.rejects(sessions.call(call, { sessionKey: MAIN }), (error: Error & { todo?: string }) => {
+      assert.match(error.todo ?? "", /`sessiond reset` begins a new conversation/);
+      return fault("forbidden", /always exists/)(error);
+    });
+});
