@@ -129,6 +129,7 @@ test("whoever waits for an answer is told that somebody types, from the first st
   assert.deepEqual(pigeon.told, ["ann/t1 types"]);
   gate.open();
   await stage.sessions.wait(sent.sessionKey, sent.id);
+  await until(() => pigeon.told.length >= 2); // The end of the turn may be heard of before that.
   assert.deepEqual(pigeon.told, ["ann/t1 types", "ann/t1 rests"]);
 });
 
@@ -142,6 +143,7 @@ test("when another chat joins a turn, it is the one that is told", async (t) => 
   await stage.sessions.receive({ ...FROM, peer: "bob" }, "!say me too", { mode: "steer" });
   gate.open();
   await stage.sessions.wait(sent.sessionKey, sent.id);
+  await until(() => pigeon.told.length >= 4); // The end of the turn may be heard of before that.
   assert.deepEqual(pigeon.told, ["ann/null types", "ann/null rests", "bob/null types", "bob/null rests"]);
 });
 
