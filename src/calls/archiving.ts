@@ -17,7 +17,7 @@ import {
   RESTORED_BELOW_MAX,
 } from "./limits.ts";
 import { reached } from "./reach.ts";
-import { jobs, MAIN_TODO, mustRest, quietTree } from "./removing.ts";
+import { jobs, RESET_INSTEAD, mustRest, quietTree } from "./removing.ts";
 import { sessionKey } from "./setting-shapes.ts";
 import { iso } from "./views.ts";
 
@@ -108,7 +108,7 @@ async function archive(
   const session = await reached(system, caller, parseKey(input.sessionKey));
   if (session.key === mainKey(session.agent as AgentId))
     throw new Fault("forbidden", `${session.key} always exists: an agent's main session is never archived`, {
-      todo: MAIN_TODO,
+      todo: RESET_INSTEAD,
     });
   const tree = (await quietTree(system, session, "archived")).toReversed();
   const { key, transcript } = session;

@@ -2,7 +2,7 @@
 
 import { PAGE_ROWS_MAX } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
-import type { Archive, Page, Store } from "../store/store.ts";
+import type { Archive, ArchiveQuery, Page, Store } from "../store/store.ts";
 
 export interface AwayBelow {
   readonly archives: readonly string[]; // their ids, parents first; of each key the newest. One more than `most`: there are more
@@ -22,7 +22,7 @@ export async function awayBelow(
   const keys = new Set([top]);
   const taken = new Set<SessionKey>();
   for (const parent of keys)
-    for await (const { id, key, why } of newestBelow(store, parent)) {
+    for await (const { id, key, why } of archivesIn(store, { parent, newest: true })) {
       if (keys.has(key) || taken.has(key) || why === "reset") continue;
       const [newest] = (await store.archives({ key, newest: true, limit: 1 })).rows;
       if (newest?.id !== id) continue;
@@ -36,9 +36,13 @@ export async function awayBelow(
   return { archives, taken: taken.size };
 }
 
-async function* newestBelow(store: Pick<Store, "archives">, parent: SessionKey): AsyncGenerator<Archive> {
+/** All that match, page by page. */
+export async function* archivesIn(
+  store: Pick<Store, "archives">,
+  which: Omit<ArchiveQuery, "cursor" | "limit">,
+): AsyncGenerator<Archive> {
   for (let cursor: string | null = null; ;) {
-    const page: Page<Archive> = await store.archives({ parent, newest: true, cursor, limit: PAGE_ROWS_MAX });
+    const page: Page<Archive> = await store.archives({ ...which, cursor, limit: PAGE_ROWS_MAX });
     yield* page.rows;
     if (page.next === null) return;
     cursor = page.next;

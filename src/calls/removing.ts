@@ -2,13 +2,13 @@
 
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { PAGE_ROWS_MAX } from "../limits.ts";
 import { agentOf, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
 import { below, childrenOf } from "../sessions/below.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change } from "../store/change.ts";
-import type { Archive, ArchiveQuery, Page, Store } from "../store/store.ts";
+import type { ArchiveQuery, Store } from "../store/store.ts";
 import { ARCHIVE_AT_ONCE } from "../upkeep/limits.ts";
+import { archivesIn } from "./away.ts";
 import type { Caller, Done, System } from "./call.ts";
 import { writersTo } from "./cron-found.ts";
 import { reached } from "./reach.ts";
@@ -47,7 +47,7 @@ export async function remove(
   const key = parseKey(input.sessionKey);
   if (key === mainKey(agentOf(key)) && (await system.store.session(key)) !== null)
     throw new Fault("forbidden", `${key} always exists: an agent's main session is never removed`, {
-      todo: MAIN_TODO,
+      todo: RESET_INSTEAD,
     });
   let erased = 0;
   let tree = await treeOf(system.store, key);
@@ -79,7 +79,7 @@ export async function remove(
 }
 
 /** No token may: what helps is another call. */
-export const MAIN_TODO =
+export const RESET_INSTEAD =
   "`sessiond reset` begins a new conversation in it; what was said in it becomes an archive";
 
 /** A key and all that was born below it, as far as it is there. */
@@ -124,13 +124,8 @@ interface Away {
 
 /** Oldest first. */
 async function archivesOf(store: Store, which: Pick<ArchiveQuery, "key" | "parent">): Promise<Away[]> {
-  const found: Away[] = [];
-  for (let cursor: string | null = null; ;) {
-    const page: Page<Archive> = await store.archives({ ...which, cursor, limit: PAGE_ROWS_MAX });
-    found.push(...page.rows.map(({ id, key, session }) => ({ id, key, parent: session.parent })));
-    if (page.next === null) return found;
-    cursor = page.next;
-  }
+  const found = archivesIn(store, which);
+  return await Array.fromAsync(found, ({ id, key, session }) => ({ id, key, parent: session.parent }));
 }
 
 function purge(archive: string): Change {

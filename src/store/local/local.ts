@@ -26,11 +26,11 @@ import type { Change, Receipt } from "../change.ts";
 import type * as S from "../store.ts";
 import { addedUp } from "./addedup.ts";
 import { hashOf, readBlob, writeBlob } from "./blobs.ts";
+import { Committing } from "./committing.ts";
 import type { Stop } from "./history.ts";
-import { decoded, lookBack, needsReading, type Reading } from "./lookback.ts";
+import { decoded } from "./lookback.ts";
 import { takeHome, type Owner } from "./owner.ts";
-import type { FromPacker, ToPacker } from "./packer.ts";
-import { Packing } from "./packing.ts";
+import { Packing, startPacker } from "./packing.ts";
 import { pathsIn, type Paths } from "./paths.ts";
 import type { FromReader, Questions, ToReader } from "./reader.ts";
 import { Searching } from "./searching.ts";
@@ -38,8 +38,6 @@ import { Thread } from "./thread.ts";
 import { asDiskFault } from "./trouble.ts";
 import { UnderWay } from "./underway.ts";
 import {
-  encodeChange,
-  NOTHING_READ,
   type FromWriter,
   type Notice,
   type Results,
@@ -65,15 +63,16 @@ export class LocalStore implements S.Store {
   readonly #search: Searching;
   readonly #underWay = new UnderWay((commits) => this.#writer.post({ do: "commits", commits }));
   readonly #listeners = new Set<() => void>();
-  /** Commits that are not handed in yet, because something has to be read for them. */
-  readonly #reading = new Set<Promise<unknown>>();
-  readonly #lookBack: Reading = {
-    session: (key) => this.session(key),
-    lines: (transcript, range) => this.#lines(transcript, range),
-    end: (key, keep) => this.#question("end", { key, keep }),
-  };
+  readonly #committing = new Committing(
+    {
+      session: (key) => this.session(key),
+      lines: (transcript, range) => this.#lines(transcript, range),
+      end: (key, keep) => this.#question("end", { key, keep }),
+    },
+    (changes) => this.#enqueue(changes),
+  );
   readonly #packing = new Packing({
-    start: () => this.#startPacker(),
+    start: () => startPacker(this.#paths.home, (fault) => this.#die(fault)),
     ask: (ask) => this.#ask(ask),
     unnamed: (names) => this.#question("unnamed", { names }),
     tell: (notice) => this.#tell(notice),
@@ -112,29 +111,10 @@ export class LocalStore implements S.Store {
     this.#search = new Searching(paths.home, { log: parts.log, died });
   }
 
-  #startPacker(): Thread<ToPacker, FromPacker> {
-    const packer: Thread<ToPacker, FromPacker> = new Thread("packer", this.#paths.home, {
-      hear: ({ id, answer }) => packer.settle(id, answer),
-      died: (fault) => this.#die(fault),
-    });
-    return packer;
-  }
-
   async commit(changes: readonly Change[]): Promise<Receipt> {
     checkChanges(changes);
     if (changes.some(({ do: what }) => what === "delete" || what === "purge")) this.#packing.forgetWeight();
-    // Nearly every commit goes straight on: waiting here, even for nothing, would let a later one overtake it (M1).
-    if (!changes.some(needsReading))
-      return this.#enqueue(changes.map((change) => encodeChange(change, NOTHING_READ)));
-    const looking = Promise.all(
-      changes.map(async (change) => encodeChange(change, await lookBack(this.#lookBack, change))),
-    );
-    this.#reading.add(looking);
-    try {
-      return this.#enqueue(await looking);
-    } finally {
-      this.#reading.delete(looking);
-    }
+    return await this.#committing.commit(changes);
   }
 
   #enqueue(changes: readonly WireChange[]): Promise<Receipt> {
@@ -325,7 +305,7 @@ export class LocalStore implements S.Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled(this.#reading);
+    await this.#committing.read();
     await this.#packing.close();
     try {
       if (this.#ended) return;

@@ -19,7 +19,7 @@ import { FOLDERS } from "./folders.ts";
 import { isMove, type Begun, type Counted, type Move } from "./moves.ts";
 import type { BlobFile, FromPacker, Jobs, ToPacker } from "./packer.ts";
 import type { Form } from "./tables.ts";
-import { isFaultWords, type Thread } from "./thread.ts";
+import { isFaultWords, Thread } from "./thread.ts";
 import { wordsOf } from "./trouble.ts";
 import type { Notice, WriterAnswer, WriterAsk } from "./wire.ts";
 
@@ -223,6 +223,14 @@ export class Packing {
     this.#thread ??= this.#parts.start();
     return this.#thread.ask((id) => ({ id, what, ask }) as ToPacker);
   }
+}
+
+export function startPacker(home: string, died: (fault: Fault) => void): Thread<ToPacker, FromPacker> {
+  const packer: Thread<ToPacker, FromPacker> = new Thread("packer", home, {
+    hear: ({ id, answer }) => packer.settle(id, answer),
+    died,
+  });
+  return packer;
 }
 
 function note(failed: Map<string, FaultWords>, archive: string, came: number | FaultWords | null): void {
