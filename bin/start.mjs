@@ -15,19 +15,25 @@ function changedMs(path) {
 
 function isBuilt() {
   const builtMs = changedMs(stamp);
-  const source = readdirSync(join(root, "src"), { recursive: true }).map((name) => join(root, "src", name));
+  const sources = ["src", "web"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(root, folder, name)),
+  );
   const others = ["package.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
-  return [...source, ...others].every((path) => changedMs(path) < builtMs);
+  return [...sources, ...others].every((path) => changedMs(path) < builtMs);
+}
+
+/** A program of an installed package; what it says is shown, and if it fails nothing is started. */
+function run(program, ...words) {
+  const path = join(root, "node_modules", program);
+  const { status } = spawnSync(process.execPath, [path, ...words], { stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
 }
 
 if (!isBuilt()) {
   process.stderr.write("building …\n");
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const { status } = spawnSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json")], {
-    stdio: "inherit",
-  });
-  if (status !== 0) process.exit(status ?? 1);
+  run("typescript/bin/tsc", "-p", join(root, "tsconfig.build.json"));
+  run("vite/bin/vite.js", "build", join(root, "web"), "--logLevel", "warn");
   writeFileSync(stamp, "");
 }
 

@@ -6,7 +6,7 @@
 //   Does not:  open or close sessions (daemon.ts does), or know what a call does.
 //
 // Invariants
-//   G1. Nobody reaches a door without a token, but for /, /healthz, /readyz, /openapi.json and what is signed (webhooks).
+//   G1. Nobody reaches a door without a token, but for the page's own files, /healthz, /readyz, /openapi.json and what is signed (webhooks).
 //   G2. While it drains, what looks is answered, and what would change something is refused with `closed`.
 //   G3. Closing ends every connection within a bounded time: who follows hears from where to go on.
 

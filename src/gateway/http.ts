@@ -17,6 +17,7 @@ import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";
 import { isOpenai, problemOf } from "./openai/errors.ts";
 import { openApi } from "./openapi.ts";
+import { pageDoor } from "./page.ts";
 import type { Rate } from "./rate.ts";
 import { restDoor } from "./rest.ts";
 import { answered, understood } from "./rpc.ts";
@@ -54,7 +55,7 @@ export function httpApp(parts: HttpParts): Hono<LetIn> {
   );
   const document = openApi(version);
   app.get("/openapi.json", (context) => context.json(document));
-  app.get("/", (context) => context.text(`sessiond ${version}. What can be asked: /openapi.json\n`));
+  app.route("/", pageDoor(version));
   for (const [path, door] of Object.entries(parts.openDoors)) {
     app.use(`${path}/*`, measured(WEBHOOK_SUSPECT_BYTES_MAX)); // Nobody is known yet.
     app.route(path, door);

@@ -1,0 +1,57 @@
+// A state is a small dot with a word; a share is a small bar with a figure. Colour is never the only carrier.
+
+import { age, percent } from "../../src/base/figures.ts";
+import { since } from "../state/now.ts";
+import type { Row } from "../wire/events.ts";
+
+/** What it does, in a word or three. */
+export function stateWords({ state, step, since: from }: Pick<Row, "state" | "step" | "since">): string {
+  if (state === "running") return step === null ? "running" : `running step ${step}`;
+  const isTimed = (state === "queued" || state === "waiting" || state === "paused") && from !== null;
+  return isTimed ? `${state} ${age(since(from))}` : state;
+}
+
+export function State({ row }: { readonly row: Pick<Row, "state" | "step" | "since"> }) {
+  return (
+    <span class={`state ${row.state}`}>
+      <span class="dot" aria-hidden="true" />
+      {stateWords(row)}
+    </span>
+  );
+}
+
+/** A dot and words of one's own. */
+export function Dot({ is, children }: { readonly is: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <span class={`state ${is}`}>
+      <span class="dot" aria-hidden="true" />
+      {children}
+    </span>
+  );
+}
+
+/** How much of a whole is used; nothing, where the whole is not known. */
+export function Gauge({
+  part,
+  of,
+  label,
+}: {
+  readonly part: number | null;
+  readonly of: number;
+  readonly label: string;
+}) {
+  if (part === null || of <= 0) return <span class="gauge none">–</span>;
+  const share = Math.min(1, part / of);
+  return (
+    <span
+      class={`gauge${share > 0.85 ? " high" : ""}`}
+      role="img"
+      aria-label={`${label}: ${percent(part, of)}`}
+    >
+      <span class="bar" aria-hidden="true">
+        <span class="fill" style={{ width: `${share * 100}%` }} />
+      </span>
+      <span aria-hidden="true">{percent(part, of)}</span>
+    </span>
+  );
+}

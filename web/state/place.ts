@@ -1,0 +1,63 @@
+// Where in the page somebody is: it is the address, so every place can be linked to, gone back from and opened twice.
+//
+//   #/processes?state=running      #/session/agent%3Amain%3Amain?seq=120      #/search?text=prices
+
+import { signal } from "@preact/signals";
+
+export const VIEWS = [
+  "processes",
+  "overview",
+  "schedule",
+  "search",
+  "memory",
+  "upkeep",
+  "settings",
+  "session",
+] as const;
+export type View = (typeof VIEWS)[number];
+
+export interface Place {
+  readonly view: View;
+  readonly of: string | null; // the key of a session, the id of a job, the path of a note; null: nothing in particular
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export const place = signal(placeIn(location.hash));
+
+addEventListener("hashchange", () => (place.value = placeIn(location.hash)));
+
+export function hrefOf(view: View, of: string | null = null, query: Place["query"] = {}): string {
+  const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
+  return `#/${view}${of === null ? "" : `/${encodeURIComponent(of)}`}${given === "" ? "" : `?${given}`}`;
+}
+
+export function go(view: View, of: string | null = null, query: Place["query"] = {}): void {
+  location.hash = hrefOf(view, of, query);
+}
+
+/** The same place otherwise asked for, such as another filter: not a step to go back over. */
+export function replace(query: Place["query"]): void {
+  const { view, of } = place.value;
+  history.replaceState(null, "", hrefOf(view, of, query));
+  place.value = { view, of, query };
+}
+
+/** Whatever cannot be understood is the first view. */
+function placeIn(hash: string): Place {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [name = "", of = ""] = path.split("/", 2);
+  const view = VIEWS.find((each) => each === name) ?? "processes";
+  return {
+    view: view === "session" && of === "" ? "processes" : view,
+    of: of === "" ? null : decoded(of),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
