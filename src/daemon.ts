@@ -19,7 +19,7 @@ import { alarm } from "./base/waiting.ts";
 import { RealWorld, type World } from "./base/world.ts";
 import { Sessions } from "./calls/library.ts";
 import type { Config } from "./config/config.ts";
-import { daemonConfig, type Asked } from "./config/daemon.ts";
+import { daemonConfig, type Asked, type DaemonConfig } from "./config/daemon.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { isLoopback } from "./gateway/guard.ts";
 import { loopDelay } from "./gateway/loop.ts";
@@ -33,6 +33,8 @@ export interface Serving extends Asked {
   readonly version: string;
   /** What people read: where it is, and how to talk to it. */
   readonly say: (text: string) => void;
+  /** True: a person reads it. A file, or the log of a machine, is told no token. */
+  readonly isTold: boolean;
 }
 
 /** How often it is looked whether turns have ended, while it drains. */
@@ -49,10 +51,11 @@ const HURRIED_EXIT = 75;
 export async function serve(serving: Serving): Promise<number> {
   const world = new RealWorld();
   const fromMs = world.nowMs();
-  const config = await daemonConfig(serving);
+  const read = await daemonConfig(serving);
+  const { config } = read;
   const isNew = (await stat(config.home).catch(() => null)) === null;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<Fault | null>();
-  const daemon = await begin(serving, config, world, stop).catch(async (failure: unknown) => {
+  const daemon = await begin(serving, read, world, stop).catch(async (failure: unknown) => {
     throw await withOwner(failure, config);
   });
   const { sessions, gateway, wired, log, hurry } = daemon;
@@ -95,7 +98,7 @@ interface Daemon {
 
 async function begin(
   { env, version }: Serving,
-  config: Config,
+  { config, file: configFile }: DaemonConfig,
   world: World,
   stop: (fault: Fault | null) => void,
 ): Promise<Daemon> {
@@ -112,7 +115,7 @@ async function begin(
   const log = logOf(config);
   const metrics = new Metrics();
   const told: Metrics["told"] = (changes, receipt) => metrics.told(changes, receipt);
-  const wired = await openWired(config, { world, log, died: stop, tokens, told });
+  const wired = await openWired(config, { world, log, died: stop, tokens, told, configFile });
   wired.system.totals.watchLoop(loopDelay());
   const sessions = new Sessions(wired);
   const closing = [() => sessions.close()];
@@ -218,6 +221,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** What the first of all tokens is, for who has started it. Tokens.open has found or made it by now. */
+async function ownersToken({ home }: Config, env: Serving["env"]): Promise<string> {
+  return env["SESSIOND_TOKEN"] || (await readFile(join(home, "token"), "utf8")).trim();
+}
+
 interface Start {
   readonly config: Config;
   readonly gateway: Gateway;
@@ -227,7 +235,7 @@ interface Start {
 }
 
 async function welcome(
-  { version, env }: Serving,
+  { version, env, isTold }: Serving,
   { config, gateway, wired, isNew, tookMs }: Start,
 ): Promise<string> {
   const home = config.home.replace(homedir(), "~");
@@ -243,10 +251,14 @@ async function welcome(
     ? ` (no key for it was found: export ${provider.keyNames[0]}=… and start again)`
     : "";
   const token = env["SESSIOND_TOKEN"] ? "$SESSIOND_TOKEN" : `$(cat ${join(home, "token")})`;
+  const page = isTold
+    ? `${gateway.url}/#t=${encodeURIComponent(await ownersToken(config, env))}   (the token leaves the address bar at once)`
+    : "npx sessiond page";
   const { rows, next } = await wired.system.store.sessions({ limit: 200 });
   const count = `${rows.length}${next === null ? "" : "+"} session${rows.length === 1 ? "" : "s"}`;
   return [
     `sessiond ${version} · home ${home}${isNew ? " (new)" : ""} · ${gateway.url}`,
+    `  page    ${page}`,
     "  chat    npx sessiond chat",
     "  look    npx sessiond ps · npx sessiond top",
     `  call    curl -H "Authorization: Bearer ${token}" ${gateway.url}/v1/sessions`,

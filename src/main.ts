@@ -3,6 +3,7 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { lookAtDisk, type Disk } from "./base/disk.ts";
 import { Fault } from "./base/fault.ts";
 import { openLog, type Log } from "./base/log.ts";
 import { RealWorld, type World } from "./base/world.ts";
@@ -26,6 +27,7 @@ import { Processes } from "./sandbox/processes.ts";
 import { inTurn, replaceFile } from "./sandbox/place.ts";
 import { folderWithin, within } from "./sandbox/within.ts";
 import { LocalStore } from "./store/local/local.ts";
+import { pathsIn } from "./store/local/paths.ts";
 import type { Store } from "./store/store.ts";
 import { readTask } from "./timers/task.ts";
 import { execTools } from "./tools/exec.ts";
@@ -58,7 +60,7 @@ export async function open(input: ConfigInput = {}, parts: Parts = {}): Promise<
 }
 
 /** What a gateway adds to the parts of a program. */
-export type GatewayParts = Parts & Pick<Wiring, "tokens" | "told">;
+export type GatewayParts = Parts & Pick<Wiring, "tokens" | "told" | "configFile">;
 
 /** The same for who makes doors of its own. Closing is the library's: `new Sessions(wired).close()`. */
 export async function openWired(config: Config, parts: GatewayParts): Promise<Wired> {
@@ -85,7 +87,9 @@ export async function openWired(config: Config, parts: GatewayParts): Promise<Wi
       typing.told(changes);
       parts.told?.(changes, receipt);
     };
-    const doors = { channels: doorsOf(channels), tokens: parts.tokens, told };
+    const { tokens, configFile } = parts;
+    const disk = (): Promise<Disk> => diskOf(config);
+    const doors = { channels: doorsOf(channels), tokens, told, configFile, disk };
     const wired: Wired = wire({ config, world, log, catalog, store, tools, ...doors, ...rest });
     await begin(wired.system);
     return wired;
@@ -115,6 +119,11 @@ export function checkedNames(config: Config, world: World, own: readonly Model[]
   for (const { name, agent } of config.webhooks.values())
     if (agent !== null) placed(`webhooks.${name}.agent`, () => mustBeAgent(config, agent));
   return catalog;
+}
+
+/** The journal is in the log of SQLite. */
+function diskOf({ home }: Config): Promise<Disk> {
+  return lookAtDisk({ folder: home, journal: `${pathsIn(home).state}-wal` });
 }
 
 /** What is started besides the store, and the tools that need it. */

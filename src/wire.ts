@@ -12,10 +12,12 @@ import { cleaning } from "./base/redact.ts";
 import type { World } from "./base/world.ts";
 import type { System, Tokens } from "./calls/call.ts";
 import { Door, toolsOf } from "./calls/door.ts";
+import { Failures } from "./calls/failures.ts";
 import { Later } from "./calls/later.ts";
 import { News } from "./calls/news.ts";
 import { isReminder } from "./calls/received.ts";
 import { opening } from "./calls/send.ts";
+import { Today } from "./calls/today.ts";
 import { Totals } from "./calls/totals.ts";
 import { deadlineDue } from "./children/deadline.ts";
 import { isCircle } from "./children/waiting.ts";
@@ -69,6 +71,10 @@ export interface Wiring {
   readonly tokens?: Tokens | undefined;
   /** Hears of every commit of this process once it is durable: what is counted is counted from these. */
   readonly told?: ((changes: readonly Change[], receipt: Receipt) => void) | undefined;
+  /** What there is room for; without it, nobody knows. */
+  readonly disk?: System["disk"] | undefined;
+  /** Where the configuration was read from; without it, from no file. */
+  readonly configFile?: string | null | undefined;
   readonly writeFile: WriteFile;
   readonly tools: {
     /** For every agent, besides the calls that agents may make. */
@@ -94,11 +100,10 @@ export function wire(wiring: Wiring): Wired {
   const slots = modelSlots(world, config);
   const processSlots = toolSlots(world, config);
   const shared = { world, store, catalog, processes, slots, processSlots, answers: new Answers() };
-  const totals = new Totals(world.nowMs());
-  const news = new News(log, world.nowMs());
+  const { news, ...counts } = countsOf(wiring);
   const commit = async (changes: readonly Change[]): Promise<Receipt> => {
     const receipt = await store.commit(changes);
-    for (const each of [lanes, clock, totals, news]) each.told(changes, receipt);
+    for (const each of [lanes, clock, news, ...Object.values(counts)]) each.told(changes, receipt);
     tellArchived(bus, changes);
     wiring.told?.(changes, receipt);
     return receipt;
@@ -126,7 +131,7 @@ export function wire(wiring: Wiring): Wired {
     budgets: new Budgets({ agents, find: (key) => store.session(key) }),
     channels: new Set(channels.keys()),
     clean: cleaning(secretsIn(config)),
-    outbox: { store, commit, world, log, channels: doors },
+    outbox: { ...base, commit, channels: doors, refused: (...of) => counts.failures.refused(...of) },
   };
   const lanes: Lanes<SessionWorker> = new Lanes({ ...base, begin: (claim) => beginWork(work, claim) });
   const clock = new Clock({ ...base, commit: thenDelivered(lanes, commit), due });
@@ -139,13 +144,26 @@ export function wire(wiring: Wiring): Wired {
     clock,
     mcp,
     memory: wiring.memory,
-    totals,
+    ...counts,
+    disk: wiring.disk ?? null,
+    configFile: wiring.configFile ?? null,
     tokens: wiring.tokens ?? null,
     commit,
     isDraining: () => door.isDraining,
   };
   const door = new Door({ system, bus, commit });
   return { system, bus, door };
+}
+
+/** Who hears of every commit, and remembers some of it. */
+function countsOf({ config, world, log }: Wiring) {
+  const failures = new Failures(cleaning(secretsIn(config)), () => world.nowMs());
+  return {
+    failures,
+    news: new News(log, world.nowMs(), failures),
+    totals: new Totals(world.nowMs()),
+    today: new Today({ world, log }, config.timezone),
+  };
 }
 
 /** What an alarm sends no turn hands over: who has its session is told. Else whoever claims it next does it. */
@@ -204,6 +222,7 @@ export async function begin(system: System): Promise<void> {
   system.lanes.start();
   system.clock.start();
   system.upkeep.start();
+  system.today.begin(system.store);
 }
 
 function withPrograms(processes: Wiring["processes"]): ReadonlySet<SessionKey> {

@@ -202,6 +202,115 @@ function longFunctions(path: string, text: string): string[] {
   });
 }
 
+// ── The page ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The same for the page. Views are beside each other: none imports another's files. */
+const PAGE_ORDER = ["wire", "state", "parts", "views", "help.tsx", "login.tsx", "shell.tsx", "main.tsx"];
+
+/** A browser has its own clock and dice, and no simulator runs it. */
+const OF_A_WORLD: ReadonlySet<string> = new Set([
+  "world.nowMs()",
+  "world.random()",
+  "world.newId() or world.random()",
+  "world.sleep()",
+]);
+
+const BANNED_IN_PAGE: readonly Banned[] = [
+  ...BANNED.filter(({ instead }) => !OF_A_WORLD.has(instead)),
+  {
+    pattern:
+      /\b(?:innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|DOMParser|document\.write)\b/,
+    instead: "elements: what is shown was written by anybody",
+    breaks: "a.innerHTML = b;",
+  },
+  {
+    pattern: /\bhttps?:\/\/(?!www\.w3\.org\/)[\w.-]/,
+    instead: "nothing from elsewhere",
+    breaks: 'fetch("https://example.com")',
+  },
+];
+
+function untidyPage(path: string, text: string): string[] {
+  const found: string[] = [];
+  const lines = text.split("\n").length;
+  if (lines > FILE_LINES_MAX)
+    found.push(`web/${path}: ${lines} lines, at most ${FILE_LINES_MAX}: is there a seam?`);
+  if (path.endsWith(".css") || path.endsWith(".test.ts")) return found;
+  const code = text.replaceAll(/^(\s*)\/\/.*$/gm, "$1;");
+  for (const { pattern, instead, inComments } of BANNED_IN_PAGE)
+    if (pattern.test(inComments ? text : code))
+      found.push(`web/${path}: ${pattern.source} is banned, use ${instead}`);
+  return [...found, ...wrongImportsOfPage(path, text), ...longFunctions(`web/${path}`, text)];
+}
+
+function wrongImportsOfPage(path: string, text: string): string[] {
+  const found: string[] = [];
+  for (const target of valuesOf(text)) {
+    const from = join("/web", path, "..", target);
+    if (from.startsWith("/src/")) {
+      const needs = nodeNeededBy(from.slice(1));
+      if (needs !== null) found.push(`web/${path}: ${target} needs ${needs}, which no browser has`);
+      continue;
+    }
+    const [here, there] = [path.split("/"), from.split("/").slice(2)];
+    if (PAGE_ORDER.indexOf(there[0] ?? "") > PAGE_ORDER.indexOf(here[0] ?? ""))
+      found.push(`web/${path}: may not import ${there[0]}`);
+    const areViews = here[0] === "views" && there[0] === "views" && here.length > 2 && there.length > 2;
+    if (areViews && here[1] !== there[1]) found.push(`web/${path}: may not import another view, ${target}`);
+  }
+  return found;
+}
+
+/** The files of ours that a file imports more than types from. */
+function valuesOf(text: string): string[] {
+  return [...text.matchAll(/^import (type )?([^;]*?)from "([^"]+)";/gm)].flatMap(
+    ([, isType, names = "", target = ""]) =>
+      isType !== undefined || /^\{\s*(?:type \w+,?\s*)+\}\s*$/.test(names) || !target.startsWith(".")
+        ? []
+        : [target],
+  );
+}
+
+/** What a module of src needs of Node or of a package, by itself or through others; null: nothing. */
+function nodeNeededBy(path: string, seen = new Set<string>()): string | null {
+  if (seen.has(path)) return null;
+  seen.add(path);
+  const text = readFileSync(path, "utf8");
+  const [, other] = /^import (?!type )[^;]*?from "([^."][^"]*)";/m.exec(text) ?? [];
+  if (other !== undefined) return other;
+  for (const target of valuesOf(text)) {
+    const needs = nodeNeededBy(join(path, "..", target), seen);
+    if (needs !== null) return needs;
+  }
+  return null;
+}
+
+test("the page is tidy", () => {
+  const paths = readdirSync("web", { recursive: true, encoding: "utf8" }).filter(
+    (path) => /\.(?:tsx?|css)$/.test(path) && path !== "vite.config.ts",
+  );
+  const found = paths.flatMap((path) => untidyPage(path, readFileSync(join("web", path), "utf8")));
+  assert.deepEqual(found, []);
+});
+
+test("the rules of the page can fail", () => {
+  const broken = [
+    ["views/a/a.tsx", "a.innerHTML = b;"],
+    ["views/a/a.tsx", 'const a = "https://example.com";'],
+    ["views/a/a.tsx", 'import { b } from "../b/b.tsx";'],
+    ["wire/a.ts", 'import { b } from "../views/deeds.tsx";'],
+    ["wire/a.ts", 'import { b } from "../../src/base/world.ts";'],
+    ["wire/a.ts", 'import { b } from "../../src/calls/table.ts";'],
+    ["parts/a.tsx", "x\n".repeat(FILE_LINES_MAX + 1)],
+  ] as const;
+  for (const [path, text] of broken) assert.notDeepEqual(untidyPage(path, text), [], text.slice(0, 60));
+  for (const text of [
+    'import { b } from "../../src/base/figures.ts";',
+    'import type { b } from "../../src/base/world.ts";',
+  ])
+    assert.deepEqual(untidyPage("wire/a.ts", text), [], text);
+});
+
 test("the source is tidy", () => {
   const found = sources("src").flatMap((path) => untidy(path, readFileSync(join("src", path), "utf8")));
   assert.deepEqual(found, []);

@@ -10,6 +10,8 @@ import { connect, hurry } from "./wire/socket.ts";
 import { token } from "./wire/token.ts";
 import "./style/base.css";
 import "./style/parts.css";
+import "./style/layers.css";
+import "./style/views.css";
 import "./style/shell.css";
 
 function Page() {

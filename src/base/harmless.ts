@@ -75,3 +75,22 @@ export function cut(text: string, columns: number): string {
   }
   return columns < 1 ? "" : `${kept}…`;
 }
+
+/** Between fences that are longer than any in it. */
+export function fenced(text: string): string {
+  const longest = Math.max(
+    2,
+    ...[...text.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks = ""]) => ticks.length),
+  );
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
+}
+
+/** Controls that JSON leaves as they are and a terminal obeys: C1, and marks that turn the direction of writing. */
+const LEFT_BY_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** One document for machines, on one line. It is the same JSON, and harmless to whoever looks at it. */
+export function jsonLine(document: unknown): string {
+  const escaped = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `${JSON.stringify(document).replaceAll(LEFT_BY_JSON, escaped)}\n`;
+}

@@ -8,6 +8,7 @@
 // description of every effect, and an agent's call cannot happen twice.
 
 import type { z } from "zod";
+import type { Disk } from "../base/disk.ts";
 import type { World } from "../base/world.ts";
 import type { Config } from "../config/config.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -26,7 +27,9 @@ import type { McpServers } from "../tools/mcp/tools.ts";
 import type { Calling } from "../tools/tool.ts";
 import type { Answers } from "../turns/answers.ts";
 import type { SessionWorker } from "../turns/worker.ts";
+import type { Failures } from "./failures.ts";
 import type { Later } from "./later.ts";
+import type { Today } from "./today.ts";
 import type { Totals } from "./totals.ts";
 
 /** What a person may do: look; work with sessions; say who may. Each contains those before it. */
@@ -68,7 +71,11 @@ export interface System {
   readonly mcp: Pick<McpServers, "status" | "close">;
   readonly memory: Memory; //      what agents write down
   readonly answers: Answers;
-  readonly totals: Totals;
+  readonly totals: Totals; //      since the start
+  readonly today: Today; //        since midnight
+  readonly failures: Failures; //  the newest
+  readonly disk: (() => Promise<Disk>) | null; // null: there is none
+  readonly configFile: string | null; // null: the configuration came from no file
   readonly later: Later; //        chat commands that take long
   readonly tokens: Tokens | null; // null: nobody but this program calls
   /**
@@ -117,6 +124,8 @@ export interface Call<In extends z.ZodType = z.ZodType, Out extends z.ZodType = 
   /** Where it is, below /v1; `:name` is that property of the input. Null: only agents call it. */
   readonly http: Place | null;
   readonly input: In;
+  /** What agents may give it, where that is less: it is in each of their requests. Without it, `input`. */
+  readonly toolInput?: z.ZodType<z.output<In>>;
   readonly output: Out;
   /** See Tool. */
   readonly delegates?: true;

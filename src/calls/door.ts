@@ -104,12 +104,12 @@ function callNamed(name: string): Call {
  */
 export function toolsOf(system: () => System): readonly Tool[] {
   return Object.values(calls as unknown as Record<string, Call>).flatMap((row) => {
-    const { tool, who, about, input, run, delegates } = row;
+    const { tool, who, about, input, toolInput = input, run, delegates } = row;
     if (tool === null || who === "person") return [];
     const made: Tool = {
       name: tool,
       description: about,
-      input,
+      input: toolInput,
       replay: "safe",
       ...(delegates ? { delegates } : {}),
       run: async (given, { signal, ...calling }) => {

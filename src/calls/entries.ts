@@ -27,6 +27,11 @@ export const entriesInput = z.strictObject({
     .max(ENTRY_LOOKBACK_ENTRIES)
     .optional()
     .describe("Instead of `from`: from so many entries before the end of the active path on."),
+  before: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Instead of `from`: the page of entries that come before this seq, oldest first."),
   limit,
 });
 
@@ -43,39 +48,35 @@ export const entriesPage = z.strictObject({
     .describe(
       "As they are in the transcript, along the active path, oldest first. What cannot be read comes as a gap, in its place.",
     ),
+  prev: z
+    .int()
+    .nullable()
+    .describe("Pass it as `before` for what came earlier; null: there is nothing earlier."),
   next: z.int().nullable().describe("Pass it as `from` for what follows; null: that was the last."),
 });
 
+type Page = Pick<z.input<typeof entriesPage>, "entries" | "prev" | "next">;
+
 /**
  * Bounded in entries and in bytes; one that is larger than a page comes alone. A gap has no number, so those that follow an
- * entry are on its page: a page never begins with what the one before has told.
+ * entry are on its page, whichever way one comes: a page never has what the one before it or after it tells.
  */
 export async function entries(
   system: System,
   caller: Caller,
-  { sessionKey: named, from: first, last, limit: most = 50 }: z.output<typeof entriesInput>,
+  { sessionKey: named, from, last, before, limit: most = 50 }: z.output<typeof entriesInput>,
 ): Promise<Done<z.input<typeof entriesPage>>> {
+  if ([from, last, before].filter((each) => each !== undefined).length > 1)
+    throw new Fault(
+      "bad_input",
+      "entries: say from which on, before which, or how many from the end; one of them",
+    );
   const session = await reached(system, caller, keyFor(caller, named));
-  if (first !== undefined && last !== undefined)
-    throw new Fault("bad_input", "entries: say from which on, or how many from the end; not both");
   const { key, agent, parent, bornAtMs, transcript } = session;
-  const from = last === undefined ? (first ?? 1) : await seqBack(system, session, last);
-  const page: z.input<typeof entriesPage>["entries"] = [];
-  let room = HISTORY_BYTES_MAX;
-  let count = 0;
-  let next: number | null = null;
-  for await (const entry of system.store.entries(transcript.id, { from })) {
-    const shown = clean(entry) as Entry | Gap;
-    room -= Buffer.byteLength(JSON.stringify(shown));
-    if (entry.type !== "gap") {
-      if (count >= most || (room < 0 && count > 0)) {
-        next = entry.seq;
-        break;
-      }
-      count += 1;
-    }
-    page.push({ ...shown });
-  }
+  const page =
+    before === undefined
+      ? await pageFrom(system, session, { from: from ?? (await seqBack(system, session, last)), most })
+      : await pageBefore(system, session, { before, most });
   const { id, lastSeq, copied } = transcript;
   return just({
     sessionKey: key,
@@ -85,14 +86,105 @@ export async function entries(
     bornAt: iso(bornAtMs),
     lastSeq,
     copied,
-    entries: page,
-    next,
+    ...page,
   });
 }
 
-/** Of the entry that is so many from the end of the active path; 1: there are fewer. */
-async function seqBack({ store }: System, { transcript }: Session, many: number): Promise<number> {
-  if (transcript.leafId === null) return 1;
+async function pageFrom(
+  { store }: System,
+  { transcript }: Session,
+  { from, most }: { readonly from: number; readonly most: number },
+): Promise<Page> {
+  const room = new Room(most);
+  const page: Page["entries"] = [];
+  // Who begins at the beginning has told what stands before the first entry. One beyond the end has all of it before.
+  let prev = from <= 1 || transcript.leafId === null ? null : from;
+  let isFirst = true;
+  for await (const entry of store.entries(transcript.id, { from })) {
+    const shown = shownOf(entry);
+    if (entry.type !== "gap") {
+      if (!room.takes(shown)) return { entries: page, prev, next: entry.seq };
+      if (isFirst && prev !== null) prev = earlierThan(entry);
+      isFirst = false;
+    } else room.gives(shown);
+    page.push(shown);
+  }
+  return { entries: page, prev, next: null };
+}
+
+async function pageBefore(
+  { store }: System,
+  { transcript }: Session,
+  { before, most }: { readonly before: number; readonly most: number },
+): Promise<Page> {
+  const room = new Room(most);
+  const page: Page["entries"] = []; // newest first
+  let gaps: Page["entries"] = []; // that follow the entry which comes next: where that has no room, they have none
+  let prev: number | null = null;
+  const next = before <= transcript.lastSeq ? before : null;
+  for await (const entry of store.entries(transcript.id, { before })) {
+    const shown = shownOf(entry);
+    if (entry.type === "gap") {
+      room.gives(shown);
+      gaps.push(shown);
+      continue;
+    }
+    if (!room.takes(shown)) return { entries: page.toReversed(), prev, next };
+    page.push(...gaps, shown);
+    gaps = [];
+    prev = earlierThan(entry);
+    if (room.isFull) return { entries: page.toReversed(), prev, next };
+  }
+  page.push(...gaps);
+  return { entries: page.toReversed(), prev: null, next };
+}
+
+/** Before an entry that continues another is that one, or the gap where it stood. */
+function earlierThan({ parentId, seq }: Entry): number | null {
+  return parentId === null ? null : seq;
+}
+
+type Shown = Page["entries"][number];
+
+function shownOf(entry: Entry | Gap): Shown {
+  return { ...(clean(entry) as Entry | Gap) };
+}
+
+/** What a page still has room for. */
+class Room {
+  readonly #most: number;
+  #bytes = HISTORY_BYTES_MAX;
+  #count = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get isFull(): boolean {
+    return this.#count >= this.#most;
+  }
+
+  /** To a gap, which is never refused. */
+  gives(gap: Shown): void {
+    this.#bytes -= Buffer.byteLength(JSON.stringify(gap));
+  }
+
+  /** False: there is none for this entry. */
+  takes(entry: Shown): boolean {
+    this.#bytes -= Buffer.byteLength(JSON.stringify(entry));
+    if (this.isFull || (this.#bytes < 0 && this.#count > 0)) return false;
+    this.#count += 1;
+    return true;
+  }
+}
+
+/** Of the entry that is so many from the end of the active path; 1: there are fewer, or nobody said how many. */
+async function seqBack(
+  { store }: System,
+  { transcript }: Session,
+  many: number | undefined,
+): Promise<number> {
+  if (many === undefined || transcript.leafId === null) return 1;
   let left = many;
   for await (const entry of store.entries(transcript.id, { before: null })) {
     if (entry.type === "gap") continue;

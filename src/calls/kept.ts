@@ -30,6 +30,7 @@ export interface Kept {
   readonly entry: Entry; //            that has it, or names it
   readonly parts: readonly Part[];
   readonly total: number; //           bytes of all parts
+  readonly picture: BlobName | null; // it is words for this one, which was asked for; null: it is what is kept
 }
 
 type Part = { readonly at: number; readonly bytes: number } & (
@@ -47,7 +48,11 @@ export async function keptBy(
   if (/^[0-9a-f]{64}$/.test(ref)) {
     const entry = await lookedFor({ store, session, signal }, (each) => namingIn(each, ref) !== null);
     const naming = entry === null ? null : namingIn(entry, ref);
-    if (entry !== null && naming !== null) return { entry, ...joined([partOf(naming)]) };
+    if (entry !== null && naming !== null) {
+      const { blob, mimeType } = naming;
+      if (mimeType === null) return { entry, ...joined([blob]), picture: null };
+      return { entry, ...joined([picture(mimeType, blob.bytes)]), picture: blob };
+    }
     throw new Fault(
       "not_found",
       `no entry of ${session.key} names a blob ${ref}, among the last ${ENTRY_LOOKBACK_ENTRIES} of its active path; ` +
@@ -64,7 +69,12 @@ export async function keptBy(
   const parts = partsOf(entry);
   if (parts.length === 0)
     throw new Fault("not_found", `entry ${shown(ref)} of ${session.key} (${entry.type}) has no text`);
-  return { entry, ...joined(parts) };
+  return { entry, ...joined(parts), picture: null };
+}
+
+/** The picture itself in place of its words. */
+export function pictured({ entry, picture: blob }: Kept & { readonly picture: BlobName }): Kept {
+  return { entry, ...joined([blob]), picture: blob };
 }
 
 // ── Finding it ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -150,10 +160,6 @@ function mimeTypeOf(block: object): string | null {
   return typeof mimeType === "string" ? mimeType : null;
 }
 
-function partOf({ blob, mimeType }: Naming): Buffer | BlobName {
-  return mimeType === null ? blob : picture(mimeType, blob.bytes);
-}
-
 function picture(mimeType: string, bytes: number): Buffer {
   return Buffer.from(`[${mimeType} of ${bytes} bytes: a picture, not text]`);
 }
@@ -195,7 +201,7 @@ function blockParts(block: Block): readonly (Buffer | BlobName)[] {
   }
 }
 
-function joined(pieces: readonly (Buffer | BlobName)[]): Omit<Kept, "entry"> {
+function joined(pieces: readonly (Buffer | BlobName)[]): Pick<Kept, "parts" | "total"> {
   let total = 0;
   const parts = pieces.map((piece): Part => {
     const at = total;

@@ -185,9 +185,9 @@ export class Sessions {
 
   async #close(): Promise<void> {
     this.#closing.abort(new Fault("closed", "sessions are closed"));
-    const { later, upkeep, lanes, clock, mcp, memory, processes, store } = this.#system;
+    const { later, upkeep, lanes, clock, mcp, memory, processes, store, today } = this.#system;
     // One after the other, whatever becomes of the one before: a home that is not let go cannot be opened again.
-    const ended = [await settled(later.close())];
+    const ended = [await settled(later.close()), await settled(today.close())];
     ended.push(await settled(upkeep.close()), await settled(clock.close()));
     ended.push(await settled(lanes.close()));
     this.#bus.close();

@@ -43,6 +43,9 @@ export const HISTORY_BYTES_MAX_OF_TOOL = 12 * 1024;
 export const RESULT_PAGE_BYTES_MAX = 256 * 1024;
 export const RESULT_PAGE_BYTES_MAX_OF_TOOL = 14 * 1024;
 
+/** Bytes of the beginning that tell whether all of it is a text. */
+export const RESULT_HEAD_BYTES = 4 * 1024;
+
 /** Bytes of a blob that are in memory at once while it is looked through. */
 export const RESULT_RANGE_BYTES = 256 * 1024;
 
@@ -122,6 +125,22 @@ export const COMMAND_ANSWERS_MAX = 100;
 
 /** How long it is known that a command came: channels that deliver again do so within minutes, a few within a day. */
 export const COMMAND_REMEMBERED_MS = 2 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Sessions, and entries of them all, that are read back after a start for what was used today: seconds of the reader's time, in pieces.
+ * And archives that are looked at for one of today.
+ */
+export const TODAY_SESSIONS_MAX = 2_000;
+export const TODAY_ENTRIES_MAX = 50_000;
+export const TODAY_ARCHIVES_MAX = 200;
+
+/** Failures that are told, and characters of why: a line or two on a page. */
+export const FAILURES_KEPT = 20;
+export const FAILURE_REASON_CHARS_MAX = 300;
+
+/** How long a model that is tested may take, with its waiting for a slot; and characters of what it said that are told. */
+export const MODEL_TEST_MS = 30_000;
+export const MODEL_TEST_CHARS_TOLD = 200;
 
 assert(HISTORY_BYTES_MAX_OF_TOOL < RESULT_BYTES_MAX, "a page that a tool returns is not cut");
 assert(RESULT_PAGE_BYTES_MAX_OF_TOOL + 1_500 < RESULT_BYTES_MAX, "a page that is read is not cut");

@@ -4,7 +4,7 @@ import { call, just } from "./call.ts";
 import { entries, entriesInput, entriesPage } from "./entries.ts";
 import { HISTORY_BYTES_MAX, HISTORY_BYTES_MAX_OF_TOOL } from "./limits.ts";
 import { keyFor, reached } from "./reach.ts";
-import { result, resultInput, resultPage } from "./results.ts";
+import { result, resultInput, resultPage, resultToolInput } from "./results.ts";
 import * as shape from "./schemas.ts";
 import { found, search, searchInput } from "./searching.ts";
 import { trace } from "./trace.ts";
@@ -29,7 +29,7 @@ export const lookingCalls = {
   }),
   entries: call({
     about:
-      "The entries of a session as they are in its transcript, the oldest page first: what an export is made of. Secrets are " +
+      "The entries of a session as they are in its transcript, by pages, from the first on or back: what an export is made of. Secrets are " +
       "taken out.",
     who: "person",
     tool: null,
@@ -49,6 +49,7 @@ export const lookingCalls = {
     scope: "read",
     http: "GET /sessions/:sessionKey/results/:ref",
     input: resultInput,
+    toolInput: resultToolInput,
     output: resultPage,
     idempotent: true,
     run: result,

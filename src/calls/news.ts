@@ -7,6 +7,7 @@ import { wishOf } from "../mail/wish.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change } from "../store/change.ts";
 import type { Job, Run, RunOutcome } from "../timers/job.ts";
+import type { Failures } from "./failures.ts";
 
 export interface Reset {
   readonly key: SessionKey;
@@ -44,11 +45,13 @@ const NOTHING: Said = { over: "", begun: "" };
 
 export class News {
   readonly #log: Log;
+  readonly #failures: Pick<Failures, "runFailed">;
   readonly #sinceMs: number; // what was before is in the log of whoever was there
   readonly #said = new Map<string, Said>();
 
-  constructor(log: Log, nowMs: number) {
+  constructor(log: Log, nowMs: number, failures: Pick<Failures, "runFailed">) {
     this.#log = log;
+    this.#failures = failures;
     this.#sinceMs = nowMs;
   }
 
@@ -85,11 +88,13 @@ export class News {
 
   #over(job: Job, run: Run): void {
     const { outcome, key, note, stands } = run;
-    if (FAILED.has(outcome))
+    if (FAILED.has(outcome)) {
       this.#log.warn(
         { ...named(job), run: run.id, key, outcome, reason: note },
         "a run of a job was not done",
       );
+      this.#failures.runFailed(job, run);
+    }
     // What is skipped because a run goes on is skipped in time.
     if (outcome === "skipped" && isLate(job, run, run.endedAtMs ?? 0))
       this.#log.info({ ...named(job), times: stands, why: note }, "runs of a job were missed, and skipped");

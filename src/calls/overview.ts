@@ -3,6 +3,8 @@
 import { z } from "zod";
 import type { Load } from "../scheduler/slots.ts";
 import type { System } from "./call.ts";
+import { failure } from "./failures.ts";
+import { today } from "./today.ts";
 import { totals } from "./totals.ts";
 
 export const nothing = z.strictObject({});
@@ -66,6 +68,18 @@ export const overview = z.strictObject({
     })
     .describe("What keeps the disk bounded, at its last look."),
   totals: totals.describe("Since the start."),
+  today: today.describe("Since midnight, also before the start."),
+  failures: z.array(failure).describe("What went wrong since the start: the newest, newest first."),
+  disk: z
+    .strictObject({ freeBytes: z.number(), totalBytes: z.number() })
+    .nullable()
+    .describe("Of the file system that the home is on; null: not known."),
+  journal: z
+    .strictObject({ bytes: z.number() })
+    .nullable()
+    .describe(
+      "The file that commits go to first. It is used again from its beginning: so it is as long as it ever was; null: not known.",
+    ),
 });
 
 export const models = z.strictObject({
@@ -97,8 +111,9 @@ export const models = z.strictObject({
 
 type Overview = z.input<typeof overview>;
 
-export function overviewOf(system: System): Overview {
-  const { slots, processSlots, processes, mcp, totals } = system;
+export async function overviewOf(system: System): Promise<Overview> {
+  const { slots, processSlots, processes, mcp } = system;
+  const { disk, journal } = (await system.disk?.()) ?? { disk: null, journal: null };
   const load = slots.load();
   return {
     slots: slotsOf(load),
@@ -114,7 +129,11 @@ export function overviewOf(system: System): Overview {
       retryAt: retryAtMs === null ? null : new Date(retryAtMs).toISOString(),
     })),
     upkeep: upkeepOf(system),
-    totals: totals.now,
+    totals: system.totals.now,
+    today: system.today.now,
+    failures: [...system.failures.newest],
+    disk,
+    journal,
   };
 }
 

@@ -20,6 +20,13 @@ test("every call and every stream has a section of its own, with its place", () 
   }
 });
 
+test("what is said of a call is whole sentences, and no word is missing between two", () => {
+  for (const [name, { about }] of [...Object.entries(calls), ...Object.entries(streams)]) {
+    assert.match(about, /^[A-Z].*[.?]$/s, name);
+    assert.doesNotMatch(about, / {2}/, name);
+  }
+});
+
 test("no two calls have the same place, and every name in a path is a property of the input", () => {
   const places = [...Object.values(calls), ...Object.values(streams)].flatMap(({ http, input }) => {
     if (http === null) return [];

@@ -4,21 +4,27 @@
 // Offsets are bytes of what is kept. People, and agents that look into another session, are shown it without secrets, as in a
 // history; the offsets stay those of what is kept. An agent is shown its own as it was: it has seen it, and a file with
 // something taken out is not the file that it read.
+//
+// Bytes as they are, in base64, are for people and of what is no text: a picture, a file. Nothing can be taken out of those, so
+// where something looks like a secret they are not given.
 
 import { z } from "zod";
+import { Fault } from "../base/fault.ts";
 import { CHARACTER_BYTES_MAX, jsonBytes } from "../base/utf8.ts";
 import { ID_CHARS_MAX } from "../limits.ts";
 import {
   RESULT_CONTEXT_LINES_MAX,
   RESULT_GREP_CHARS_MAX,
+  RESULT_HEAD_BYTES,
   RESULT_MATCHES_MAX,
   RESULT_PAGE_BYTES_MAX,
   RESULT_PAGE_BYTES_MAX_OF_TOOL,
   RESULT_REACH_BYTES,
 } from "./limits.ts";
+import { beginsLike } from "../tools/picture.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
-import { keptBy, readKept } from "./kept.ts";
+import { keptBy, pictured, readKept } from "./kept.ts";
 import { matchesIn, type Long } from "./matches.ts";
 import { keyFor, reached } from "./reach.ts";
 import { sessionKey } from "./setting-shapes.ts";
@@ -65,7 +71,16 @@ export const resultInput = z.strictObject({
     .max(RESULT_MATCHES_MAX)
     .optional()
     .describe(`With grep: how many matches at most, 1 to ${RESULT_MATCHES_MAX} (${MATCHES}).`),
+  as: z
+    .enum(["text", "base64"])
+    .optional()
+    .describe(
+      "For people: base64 gives the bytes of a page as they are, for pictures and files; a text is refused (text).",
+    ),
 });
+
+/** An agent sees pictures by other means, and base64 is nothing for a model. */
+export const resultToolInput = resultInput.omit({ as: true });
 
 const match = z.strictObject({
   line: z.int().describe("The number of the line, from 1 on."),
@@ -85,8 +100,11 @@ export const resultPage = z.strictObject({
   text: z
     .string()
     .nullable()
-    .describe("A page; null: matches were asked for. For people secrets are taken out of it."),
-  isText: z.boolean().describe("False: the bytes of this page are no text, and words stand in their place."),
+    .describe("A page; null: matches or bytes were asked for. For people secrets are taken out of it."),
+  data: z.string().nullable().describe("The bytes of a page, in base64; null: they were not asked for."),
+  isText: z
+    .boolean()
+    .describe("False: the bytes of this page are no text: words, or `data`, stand in their place."),
   bad: z
     .int()
     .describe(
@@ -107,7 +125,12 @@ export async function result(
   signal: AbortSignal,
 ): Promise<Done<Told>> {
   const session = await reached(system, caller, keyFor(caller, given.sessionKey));
-  const kept = await keptBy(system.store, session, given.ref, signal);
+  const isBytes = given.as === "base64";
+  if (isBytes && given.grep !== undefined)
+    throw new Fault("bad_input", "result: as base64 there are pages only: leave out grep, or as");
+  const found = await keptBy(system.store, session, given.ref, signal);
+  const { picture } = found;
+  const kept = isBytes && picture !== null ? pictured({ ...found, picture }) : found;
   const long: Long = {
     total: kept.total,
     isRedacted: caller.kind === "person" || caller.session.key !== session.key,
@@ -115,7 +138,9 @@ export async function result(
   };
   const of = { sessionKey: session.key, ...aboutOf(kept.entry), total: kept.total };
   const isTool = caller.kind === "agent";
-  const part = await (given.grep === undefined ? page(long, given, isTool) : found(long, given, isTool));
+  const part = isBytes
+    ? await bytesIn(long, given)
+    : await (given.grep === undefined ? page(long, given, isTool) : matching(long, given, isTool));
   return just({ ...of, ...part });
 }
 
@@ -129,9 +154,9 @@ function aboutOf(entry: Entry): Pick<Told, "entry" | "kind" | "tool"> {
   };
 }
 
-type Part = Pick<Told, "from" | "text" | "isText" | "bad" | "bytes" | "matches" | "next">;
+type Part = Pick<Told, "from" | "text" | "data" | "isText" | "bad" | "bytes" | "matches" | "next">;
 
-async function found(long: Long, given: Given, isTool: boolean): Promise<Part> {
+async function matching(long: Long, given: Given, isTool: boolean): Promise<Part> {
   const { grep = "", ignoreCase = false, from = 0, context = 0, limit = MATCHES } = given;
   const bytes = isTool ? RESULT_PAGE_BYTES_MAX_OF_TOOL : RESULT_PAGE_BYTES_MAX;
   const { matches, next } = await matchesIn(long, { grep, ignoreCase, from, context, limit, bytes });
@@ -139,6 +164,7 @@ async function found(long: Long, given: Given, isTool: boolean): Promise<Part> {
   return {
     from: Math.min(from, long.total),
     text: null,
+    data: null,
     isText: true,
     bad: 0,
     bytes: 0,
@@ -168,7 +194,39 @@ async function page(long: Long, given: Given, isTool: boolean): Promise<Part> {
     }
   const next = at + end < long.total ? at + end : null;
   const about = { isText: window.isText(begin, end), bad: window.bad(begin, end) };
-  return { from: at + begin, text, ...about, bytes: end - begin, matches: null, next };
+  return { from: at + begin, text, data: null, ...about, bytes: end - begin, matches: null, next };
+}
+
+/** Exactly those that were asked for. */
+async function bytesIn(long: Long, given: Given): Promise<Part> {
+  const from = Math.min(given.from ?? 0, long.total);
+  const until = Math.min(long.total, from + (given.bytes ?? RESULT_PAGE_BYTES_MAX));
+  const at = Math.max(0, from - RESULT_REACH_BYTES);
+  const window = new Window(await long.read(at, until + RESULT_REACH_BYTES), long.isRedacted);
+  const [begin, end] = [from - at, until - at];
+  if (window.hides(begin, end))
+    throw new Fault(
+      "bad_input",
+      "result: among these bytes is what looks like a secret: they are not given as they are",
+    );
+  if (until > from && window.isText(begin, end) && (await beginsAsText(long)))
+    throw new Fault("bad_input", "result: these bytes are text: read them without `as`");
+  return {
+    from,
+    text: null,
+    data: window.bytes.toString("base64", begin, end),
+    isText: false,
+    bad: window.bad(begin, end),
+    bytes: end - begin,
+    matches: null,
+    next: until < long.total ? until : null,
+  };
+}
+
+/** A page of a picture, or of a file, may look like text by itself: then its beginning tells what it is. */
+async function beginsAsText(long: Long): Promise<boolean> {
+  const head = new Window(await long.read(0, RESULT_HEAD_BYTES), false);
+  return beginsLike(head.bytes) === null && head.isText(0, head.bytes.length);
 }
 
 /** A page that is too long is at least a tenth shorter the next time. */

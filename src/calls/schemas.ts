@@ -4,6 +4,9 @@ import { z } from "zod";
 import { MODES, sessionKey, settings } from "./setting-shapes.ts";
 import { KINDS, OUTCOMES, STATES } from "./words.ts";
 
+/** Characters of the words that a list is asked for: a whole key, and a title. */
+const LIST_TEXT_CHARS_MAX = 400;
+
 /** Rows of a list, and entries of a history, in one answer. */
 const ROWS_MAX = 200;
 
@@ -180,10 +183,18 @@ export const listInput = z.strictObject({
   parent: sessionKey.optional(),
   label: z.string().optional(),
   title: z.string().optional().describe("How the title begins."),
+  text: z
+    .string()
+    .max(LIST_TEXT_CHARS_MAX)
+    .optional()
+    .describe("For people: words of the title or the key, in any order and case."),
   updatedSinceMs: z.int().optional(),
   limit,
   cursor: z.string().optional().describe("The `next` of the page before."),
 });
+
+/** Agents know keys, or look by title: what they may give is in each of their requests. */
+export const listToolInput = listInput.omit({ text: true });
 
 export const listed = z.strictObject({ sessions: z.array(row), next: z.string().nullable() });
 

@@ -5,6 +5,7 @@ import { archiveCalls } from "./archiving.ts";
 import { abort, ask, list, status, wait } from "./asking.ts";
 import { call, just, type Call } from "./call.ts";
 import { commandCalls } from "./commands.ts";
+import { configuredCalls } from "./configured.ts";
 import { contextCalls } from "./context.ts";
 import { cronCalls } from "./cron.ts";
 import { fork, forked, forkInput } from "./fork.ts";
@@ -115,6 +116,7 @@ const rows = {
     scope: "read",
     http: "GET /sessions",
     input: shape.listInput,
+    toolInput: shape.listToolInput,
     output: shape.listed,
     idempotent: true,
     run: list,
@@ -261,7 +263,7 @@ const rows = {
   overview: call({
     about:
       "What is going on in this gateway: slots in use and who waits for them, providers, programs that agents run, " +
-      "servers of tools.",
+      "servers of tools; what was used since the start and since midnight, and what went wrong.",
     who: "person",
     tool: null,
     scope: "read",
@@ -269,7 +271,7 @@ const rows = {
     input: gateway.nothing,
     output: gateway.overview,
     idempotent: true,
-    run: async (system) => just(gateway.overviewOf(system)),
+    run: async (system) => just(await gateway.overviewOf(system)),
   }),
   models: call({
     about: "The models that can be named, with what is known of them, and the providers that have a key.",
@@ -282,6 +284,7 @@ const rows = {
     idempotent: true,
     run: async (system) => just(gateway.modelsOf(system)),
   }),
+  ...configuredCalls,
   ...contextCalls,
   ...memoryCalls,
   ...heartbeatCalls,

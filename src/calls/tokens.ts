@@ -87,7 +87,7 @@ export const tokenCalls = {
     run: tokens,
   }),
   createToken: call({
-    about: "Makes a  Its text is told once, in the answer.",
+    about: "Makes a token. Its text is told once, in the answer.",
     who: "person",
     tool: null,
     scope: "admin",

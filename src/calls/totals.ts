@@ -3,6 +3,7 @@
 
 import { z } from "zod";
 import type { Change } from "../store/change.ts";
+import { tokensOf, type TokenUsage } from "../transcript/fold.ts";
 import { isNote } from "../transcript/note.ts";
 
 export const totals = z.strictObject({
@@ -57,14 +58,18 @@ export class Totals {
       if (change.do !== "append") continue;
       for (const entry of change.entries) {
         if (isNote(entry, "turn-ended")) counted.turns += 1;
-        if (entry.type !== "message" || entry.message.role !== "assistant") continue;
-        const { input, output, cacheRead, cacheWrite, cost } = entry.message.usage;
-        counted.input += input;
-        counted.output += output;
-        counted.cacheRead += cacheRead;
-        counted.cacheWrite += cacheWrite;
-        counted.cost += cost?.total ?? 0;
+        this.paid(tokensOf(entry));
       }
     }
+  }
+
+  /** Also of what was asked outside of any session. */
+  paid({ input, output, cacheRead, cacheWrite, cost }: TokenUsage): void {
+    const counted = this.#counted;
+    counted.input += input;
+    counted.output += output;
+    counted.cacheRead += cacheRead;
+    counted.cacheWrite += cacheWrite;
+    counted.cost += cost;
   }
 }

@@ -55,6 +55,11 @@ export class Window {
     return out + this.bytes.toString("utf8", at, to);
   }
 
+  /** Whether something in a piece, or reaching into it, is not shown. */
+  hides(from: number, to: number): boolean {
+    return this.#secrets().some((hidden) => hidden.from < to && hidden.to > from);
+  }
+
   /** What is not hidden of a piece. Only this may be looked through: what is in a secret, not even time may tell. */
   *open({ from, to }: Run): Generator<Run> {
     let at = from;

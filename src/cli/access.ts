@@ -4,7 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
 import { textOf, type Command, type Invocation } from "./command.ts";
-import { ago, count, json, table } from "./output.ts";
+import { ago, count, duration, json, money, oneLine, table } from "./output.ts";
 
 const ACTIONS = ["list", "create", "revoke"] as const;
 const SCOPES = ["read", "operate", "admin"] as const;
@@ -106,44 +106,77 @@ async function revoke({ client: find, screen, signal }: Invocation, name: string
   return 0;
 }
 
+const MODEL_ACTIONS = ["list", "test"] as const;
+
 export const models: Command = {
   name: "models",
-  summary: "the models that can be named, and the providers that have a key",
-  arguments: [],
+  summary: "the models that can be named, and the providers that have a key; test: whether one answers",
+  arguments: [
+    { name: "action", about: MODEL_ACTIONS.join(", "), required: false, completes: MODEL_ACTIONS },
+    { name: "model", about: "test: its id or alias", required: false },
+  ],
   options: [],
-  run: async ({ client: find, screen, signal }) => {
-    const known = await (await find()).call("models", {}, signal);
-    if (screen.json) {
-      json(screen, known);
-      return 0;
-    }
-    const price = (n: number | undefined): string => (n === undefined ? "–" : `$${n}`);
-    screen.out(
-      table(known.models, [
-        { title: "MODEL", of: ({ id }) => id },
-        { title: "WINDOW", align: "right", of: ({ windowTokens }) => count(windowTokens) },
-        { title: "IN/M", align: "right", of: ({ prices }) => price(prices?.input) },
-        { title: "OUT/M", align: "right", of: ({ prices }) => price(prices?.output) },
-      ]),
-    );
-    const aliases = Object.entries(known.aliases).map(([alias, id]) => ({ alias, id }));
-    if (aliases.length > 0)
-      screen.out(
-        `\n${table(aliases, [
-          { title: "ALIAS", of: ({ alias }) => alias },
-          { title: "MODEL", of: ({ id }) => id },
-        ])}`,
-      );
-    screen.out(
-      `\n${table(known.providers, [
-        { title: "PROVIDER", of: ({ provider }) => provider },
-        {
-          title: "KEY",
-          of: ({ hasKey, keyFrom }) =>
-            hasKey ? "yes" : keyFrom.length === 0 ? "none" : `none: set ${keyFrom.join(" or ")}`,
-        },
-      ])}`,
-    );
-    return 0;
+  more: `test: asks it one short question, and what that costs is real. It exits with 1 if there is no answer.
+Example: sessiond models test anthropic/claude-sonnet-4-5`,
+  run: async (invocation) => {
+    const [action = "list", model, ...more] = invocation.args;
+    if (action === "list" && model === undefined) return await listModels(invocation);
+    if (action !== "test" || model === undefined || more.length > 0)
+      throw new Fault("bad_input", "models: say list, or test <model>");
+    return await testModel(invocation, model);
   },
 };
+
+async function testModel({ client: find, screen, signal }: Invocation, model: string): Promise<number> {
+  const tested = await (await find()).call("testModel", { model }, signal);
+  const { ok, ms, text, usage, cost, failure } = tested;
+  if (screen.json) json(screen, tested);
+  else if (failure !== null)
+    screen.err(
+      `sessiond: ${oneLine(`${tested.model} gave no answer: ${failure.message}`)}\n  ${failure.todo}\n`,
+    );
+  else {
+    const used = usage === null ? 0 : usage.input + usage.output + usage.cacheRead + usage.cacheWrite;
+    const paid = cost === null ? "its price is not known" : money(cost);
+    screen.out(
+      `${tested.model} answers, in ${duration(ms)} (${count(used)} tokens, ${paid}): ${oneLine(text)}\n`,
+    );
+  }
+  return ok ? 0 : 1;
+}
+
+async function listModels({ client: find, screen, signal }: Invocation): Promise<number> {
+  const known = await (await find()).call("models", {}, signal);
+  if (screen.json) {
+    json(screen, known);
+    return 0;
+  }
+  const price = (n: number | undefined): string => (n === undefined ? "–" : `$${n}`);
+  screen.out(
+    table(known.models, [
+      { title: "MODEL", of: ({ id }) => id },
+      { title: "WINDOW", align: "right", of: ({ windowTokens }) => count(windowTokens) },
+      { title: "IN/M", align: "right", of: ({ prices }) => price(prices?.input) },
+      { title: "OUT/M", align: "right", of: ({ prices }) => price(prices?.output) },
+    ]),
+  );
+  const aliases = Object.entries(known.aliases).map(([alias, id]) => ({ alias, id }));
+  if (aliases.length > 0)
+    screen.out(
+      `\n${table(aliases, [
+        { title: "ALIAS", of: ({ alias }) => alias },
+        { title: "MODEL", of: ({ id }) => id },
+      ])}`,
+    );
+  screen.out(
+    `\n${table(known.providers, [
+      { title: "PROVIDER", of: ({ provider }) => provider },
+      {
+        title: "KEY",
+        of: ({ hasKey, keyFrom }) =>
+          hasKey ? "yes" : keyFrom.length === 0 ? "none" : `none: set ${keyFrom.join(" or ")}`,
+      },
+    ])}`,
+  );
+  return 0;
+}

@@ -15,6 +15,7 @@ import { heartbeat } from "./heartbeat.ts";
 import { log } from "./log.ts";
 import { memory } from "./memory.ts";
 import { backup, fsck, rebuild } from "./offline.ts";
+import { page } from "./page.ts";
 import { ps } from "./ps.ts";
 import { result } from "./result.ts";
 import { send } from "./send.ts";
@@ -40,6 +41,6 @@ export const GROUPS: readonly Group[] = [
   },
   { title: "Ruling", commands: [abort, stop, cont, kill, nice, limit, pin, label, model] },
   { title: "Going on", commands: [compact, handoff, rewind, reset, fork, archive, restore, rm, cron] },
-  { title: "The daemon", commands: [serve, mcp, token, config, doctor, completion] },
+  { title: "The daemon", commands: [serve, page, mcp, token, config, doctor, completion] },
   { title: "The home", commands: [upkeep, archives, exportCommand, fsck, rebuild, backup] },
 ];

@@ -23,13 +23,14 @@ export const config: Command = {
     { name: "value", about: "set: JSON5, or else a text", required: false },
   ],
   options: [
+    { flags: "--running", about: "show: what the daemon that runs has, and not what the file says" },
     {
       flags: "--config <file>",
       about: "the file ($SESSIOND_CONFIG, or config.json5 in the home)",
       completes: "file",
     },
   ],
-  more: `show: all that is in force, with defaults; secrets are not shown.
+  more: `show: all that is in force, with defaults; secrets are not shown. With --running it is asked of the daemon.
 Examples:
   sessiond config set agents.main.model anthropic/claude-sonnet-4-5
   sessiond config set agents.main.limits.cost 5`,
@@ -40,6 +41,8 @@ async function run(invocation: Invocation): Promise<number> {
   const { args, screen } = invocation;
   const [action = "show", name, value, ...more] = args;
   const path = configPath(invocation);
+  if (invocation.options["running"] === true && action !== "show")
+    throw new Fault("bad_input", "config: --running is of show alone");
   const needs = { show: 1, path: 1, check: 1, set: 3, unset: 2 }[action];
   if (needs === undefined)
     throw new Fault("bad_input", `config: say ${ACTIONS.join(", ")}, not ${JSON.stringify(action)}`);
@@ -57,11 +60,12 @@ async function run(invocation: Invocation): Promise<number> {
       return await change(invocation, path, { name: name ?? "", value: await valueOf(value ?? "") });
     case "unset":
       return await change(invocation, path, { name: name ?? "", value: undefined });
+    case "show":
+      return await show(invocation, path);
     default: {
       const { input, text } = await inputIn(path);
-      const inForce = await read(invocation, input);
-      if (action === "show") screen.out(`${JSON.stringify(inForce, plain, screen.json ? 0 : 2)}\n`);
-      else if (screen.json) json(screen, { ok: true, path, exists: text !== null });
+      await read(invocation, input);
+      if (screen.json) json(screen, { ok: true, path, exists: text !== null });
       else screen.out(text === null ? `${path} is not there: all is as by default\n` : `${path} is fine\n`);
       return 0;
     }
@@ -99,9 +103,24 @@ export async function read({ env, home }: Pick<Invocation, "env" | "home">, inpu
   return config;
 }
 
-/** A map is an object to whoever reads it. */
-function plain(_name: string, value: unknown): unknown {
-  return value instanceof Map ? Object.fromEntries(value) : value;
+async function show(invocation: Invocation, path: string): Promise<number> {
+  const { options, screen } = invocation;
+  const shown = options["running"] === true ? await ofDaemon(invocation) : await ofFile(invocation, path);
+  screen.out(`${JSON.stringify(shown, null, screen.json ? 0 : 2)}\n`);
+  return 0;
+}
+
+async function ofFile(invocation: Invocation, path: string): Promise<object> {
+  const { input } = await inputIn(path);
+  const [inForce, { shownConfig }] = await Promise.all([
+    read(invocation, input),
+    import("../config/shown.ts"),
+  ]);
+  return shownConfig(inForce);
+}
+
+async function ofDaemon({ client: find, signal }: Invocation): Promise<object> {
+  return (await (await find()).call("config", {}, signal)).config;
 }
 
 async function valueOf(text: string): Promise<unknown> {

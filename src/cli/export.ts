@@ -4,12 +4,12 @@ import { createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { once } from "node:events";
 import { Fault } from "../base/fault.ts";
-import type { Output } from "../calls/door.ts";
+import { exportedLine, exportHead, type ExportFormat, type ExportPage } from "../calls/exported.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { clean, fenced, json, jsonLine, many, oneLine, whole } from "./output.ts";
+import { json, many, whole } from "./output.ts";
 
-const FORMATS = ["jsonl", "markdown"] as const;
+const FORMATS = ["jsonl", "markdown"] as const satisfies ExportFormat[];
 const PAGE_ENTRIES = 200;
 
 export const exportCommand: Command = {
@@ -24,24 +24,24 @@ export const exportCommand: Command = {
   run,
 };
 
-type Page = Output<"entries">;
-type Given = Page["entries"][number];
-
 async function run(invocation: Invocation): Promise<number> {
   const { args, options, client: find, screen, signal } = invocation;
   const client = await find();
   const sessionKey = await keyOf(client, args[0] ?? "", signal);
-  const format = textOf(options, "format") ?? "jsonl";
+  const format: ExportFormat = (textOf(options, "format") ?? "jsonl") === "jsonl" ? "jsonl" : "markdown";
   const path = textOf(options, "output");
   const sink = path !== undefined ? await file(path) : sinkOf(invocation, format);
   let entries = 0;
   let from: number | null = 1;
   try {
     while (from !== null) {
-      const page: Page = await client.call("entries", { sessionKey, from, limit: PAGE_ENTRIES }, signal);
-      if (from === 1) await sink.write(format === "jsonl" ? header(page) : title(page));
-      for (const entry of page.entries)
-        await sink.write(format === "jsonl" ? jsonLine(entry) : clean(asMarkdown(entry)));
+      const page: ExportPage = await client.call(
+        "entries",
+        { sessionKey, from, limit: PAGE_ENTRIES },
+        signal,
+      );
+      if (from === 1) await sink.write(exportHead(page, format));
+      for (const entry of page.entries) await sink.write(exportedLine(entry, format));
       entries += page.entries.length;
       from = page.next;
       if (from !== null && process.stderr.isTTY)
@@ -117,71 +117,4 @@ async function file(path: string): Promise<Sink> {
     await rm(path, { force: true });
   };
   return { write, close, discard };
-}
-
-/** The first line of a transcript, as docs/formats/transcript.md has it. */
-function header({ transcript, bornAt, sessionKey, agent, copied }: Page): string {
-  const more = copied === 0 ? {} : { copied };
-  return `${JSON.stringify({ type: "session", version: 3, id: transcript, timestamp: bornAt, cwd: "", key: sessionKey, agent, ...more })}\n`;
-}
-
-// ── Markdown ────────────────────────────────────────────────────────────────────────────────────────────────
-
-function title({ sessionKey, bornAt, lastSeq }: Page): string {
-  return `# ${sessionKey}\n\nBegun ${bornAt}, ${many(lastSeq, "entry", "entries")}.\n`;
-}
-
-interface Message {
-  readonly role: string;
-  readonly content: unknown;
-  readonly model?: string;
-  readonly toolName?: string;
-  readonly isError?: boolean;
-}
-
-/** What is not part of the conversation is left out, but for what a reader would miss. */
-function asMarkdown(entry: Given): string {
-  if (entry.type === "gap") return `\n> [something here cannot be read]\n`;
-  if (entry.type === "compaction")
-    return `\n> [summary of what was before]\n\n${quoted(String(entry["summary"] ?? ""))}\n`;
-  if (entry.type !== "message" || entry["silent"] === true) return "";
-  const message = entry["message"] as Message;
-  const at = String(entry["timestamp"] ?? "");
-  const words = blocksOf(message.content)
-    .map((block) => blockOf(block, message))
-    .filter((text) => text !== "");
-  return words.length === 0 ? "" : `\n## ${headline(message)} · ${at}\n\n${words.join("\n\n")}\n`;
-}
-
-function headline({ role, model, toolName, isError }: Message): string {
-  if (role === "assistant") return oneLine(model ?? "assistant");
-  if (role !== "toolResult") return "person";
-  return `result of ${oneLine(toolName ?? "a tool")}${isError ? " (error)" : ""}`;
-}
-
-type Block = Readonly<Record<string, unknown>>;
-
-function blocksOf(content: unknown): readonly Block[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? (content as readonly Block[]) : [];
-}
-
-function blockOf(block: Block, { role }: Message): string {
-  switch (block["type"]) {
-    case "text":
-      return role === "toolResult" ? fenced(String(block["text"] ?? "")) : String(block["text"] ?? "");
-    case "toolCall":
-      return `→ **${oneLine(String(block["name"] ?? ""))}**\n\n${fenced(JSON.stringify(block["arguments"], null, 2) ?? "")}`;
-    case "image":
-      return "[a picture]";
-    default:
-      return ""; // thinking is the model's own
-  }
-}
-
-function quoted(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => `> ${line}`)
-    .join("\n");
 }

@@ -1,10 +1,10 @@
 // What people are shown: harmless, aligned, in few words. Titles and texts are written by anybody: nothing of them may move
 // a cursor, change a colour or turn a line around.
 
-import { clean, cut, cutMiddle, widthOf } from "../base/harmless.ts";
+import { clean, cut, cutMiddle, jsonLine, widthOf } from "../base/harmless.ts";
 
 export { age, ago, bytes, count, duration, many, money, percent, whole } from "../base/figures.ts";
-export { clean, cut, cutMiddle, GRAPHEMES, oneLine, widthOf } from "../base/harmless.ts";
+export { clean, cut, cutMiddle, fenced, GRAPHEMES, jsonLine, oneLine, widthOf } from "../base/harmless.ts";
 
 export interface Screen {
   readonly out: (text: string) => void; // standard output, as it is
@@ -114,16 +114,6 @@ function harmless(text: string): string {
   return clean(text).replaceAll(/[\n\t]+/g, " ");
 }
 
-/** Between fences that are longer than any in it. */
-export function fenced(text: string): string {
-  const longest = Math.max(
-    2,
-    ...[...text.matchAll(/^ {0,3}(`{3,})/gm)].map(([, ticks = ""]) => ticks.length),
-  );
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
-}
-
 /** Without the provider: it is the same for most. But "default" alone says nothing. */
 export function modelName(id: string): string {
   const name = id.slice(id.indexOf("/") + 1);
@@ -168,15 +158,6 @@ export function hasColour(env: Readonly<Record<string, string | undefined>>, isT
   if ((env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb") return false;
   const forced = env["FORCE_COLOR"] ?? "";
   return forced === "" ? isTty : forced !== "0";
-}
-
-/** Controls that JSON leaves as they are and a terminal obeys: C1, and marks that turn the direction of writing. */
-const LEFT_BY_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-/** One document for machines, on one line. It is the same JSON, and harmless to whoever looks at it. */
-export function jsonLine(document: unknown): string {
-  const escaped = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return `${JSON.stringify(document).replaceAll(LEFT_BY_JSON, escaped)}\n`;
 }
 
 export function json(screen: Screen, document: unknown): void {

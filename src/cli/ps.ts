@@ -41,7 +41,14 @@ export const ps: Command = {
   name: "ps",
   aliases: ["list"],
   summary: "sessions as a forest: what each does, waits for and costs",
-  arguments: [],
+  arguments: [
+    {
+      name: "words",
+      about: "only those whose key or title has each of these words",
+      required: false,
+      variadic: true,
+    },
+  ],
   options: [
     { flags: "-a, --all", about: "all of them, also those that have ended" },
     { flags: "--tree <key>", about: "one session and everything below it", completes: "session" },
@@ -58,15 +65,21 @@ interface Found {
   readonly isAll: boolean; // false: there are more
 }
 
-async function run({ options, client: find, screen, signal }: Invocation): Promise<number> {
+async function run({ args, options, client: find, screen, signal }: Invocation): Promise<number> {
+  const words = args.join(" ").trim();
+  if (words !== "" && options["tree"] !== undefined)
+    throw new Fault(
+      "bad_input",
+      "--tree shows all below one session: say it without words, or words without it",
+    );
   const client = await find();
-  const found = await look(client, options, signal);
+  const found = await look(client, { options, words }, signal);
   if (screen.json) {
     json(screen, { sessions: found.rows, more: !found.isAll });
     return 0;
   }
   if (found.rows.length === 0) {
-    screen.out("no sessions. `sessiond chat` begins one.\n");
+    screen.out(words === "" ? "no sessions. `sessiond chat` begins one.\n" : NONE_HAS_THEM);
     return 0;
   }
   const branches = forest(await withParents(client, found.rows, signal));
@@ -78,11 +91,19 @@ async function run({ options, client: find, screen, signal }: Invocation): Promi
   return 0;
 }
 
-async function look(client: Client, options: Options, signal: AbortSignal): Promise<Found> {
+const NONE_HAS_THEM =
+  "no session has all of these words in its key or title (--all: also of those that ended); `sessiond search` looks into what was said\n";
+
+interface Asked {
+  readonly options: Options;
+  readonly words: string; // "": any
+}
+
+async function look(client: Client, { options, words }: Asked, signal: AbortSignal): Promise<Found> {
   const tree = textOf(options, "tree");
   if (tree !== undefined) return await below(client, await keyOf(client, tree, signal), signal);
   const limit = limitIn(options, options["all"] === true ? Infinity : ROWS);
-  const only = filterIn(options);
+  const only = { ...filterIn(options), ...(words === "" ? {} : { text: words }) };
   if (only.state !== undefined || options["all"] === true) return await pages(client, only, limit, signal);
   // What does something is asked for by itself: among a hundred thousand it may not be among the newest.
   const lists = await Promise.all([
@@ -96,7 +117,12 @@ async function look(client: Client, options: Options, signal: AbortSignal): Prom
   return { rows: shown.slice(0, limit), isAll: lists.every(({ isAll }) => isAll) && shown.length <= limit };
 }
 
-type Filter = { agent?: string; kind?: (typeof KINDS)[number]; state?: (typeof STATES)[number] };
+type Filter = {
+  agent?: string;
+  kind?: (typeof KINDS)[number];
+  state?: (typeof STATES)[number];
+  text?: string;
+};
 
 function filterIn(options: Options): Filter {
   const [agent, kind, state] = [textOf(options, "agent"), textOf(options, "kind"), textOf(options, "state")];

@@ -47,6 +47,7 @@ export const serve: Command = {
       env: { ...env },
       version: version(),
       say,
+      isTold: screen.isTty && !screen.json,
     });
   },
 };

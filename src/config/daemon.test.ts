@@ -14,20 +14,33 @@ function asked(home: string, more: Partial<Asked> = {}): Asked {
   return { ...NOTHING, env: {}, home, ...more };
 }
 
+async function fileOf(of: Asked): Promise<readonly unknown[]> {
+  const { config, file } = await daemonConfig(of);
+  return [config.home, file];
+}
+
 test("what was typed counts more than the environment, and that more than the file", async (t) => {
   const home = scratch(t);
   writeFileSync(join(home, "config.json5"), "{ gateway: { port: 1, drainSeconds: 7 } }");
-  assert.equal((await daemonConfig(asked(home))).gateway.port, 1);
+  assert.equal((await daemonConfig(asked(home))).config.gateway.port, 1);
   const env = { SESSIOND_PORT: "2" };
-  assert.equal((await daemonConfig(asked(home, { env }))).gateway.port, 2);
-  const { gateway } = await daemonConfig(asked(home, { env, port: 3 }));
+  assert.equal((await daemonConfig(asked(home, { env }))).config.gateway.port, 2);
+  const {
+    config: { gateway },
+  } = await daemonConfig(asked(home, { env, port: 3 }));
   assert.deepEqual([gateway.port, gateway.drainSeconds], [3, 7]);
-  assert.equal((await daemonConfig({ ...NOTHING, env: { SESSIOND_HOME: home } })).home, home);
+  assert.equal((await daemonConfig({ ...NOTHING, env: { SESSIOND_HOME: home } })).config.home, home);
 });
 
-test("a home needs no file, but one that is named must be there", async (t) => {
+test("a home needs no file, but one that is named must be there; it says which it was", async (t) => {
   const home = scratch(t);
-  assert.equal((await daemonConfig(asked(home))).home, home);
+  assert.deepEqual(await fileOf(asked(home)), [home, null]);
+  const usual = join(home, "config.json5");
+  writeFileSync(usual, "{}");
+  assert.deepEqual(await fileOf(asked(home)), [home, usual]);
+  const named = join(home, "named.json5");
+  writeFileSync(named, "{}");
+  assert.deepEqual(await fileOf(asked(home, { config: named })), [home, named]);
   const missing = join(home, "none.json5");
   await assert.rejects(daemonConfig(asked(home, { config: missing })), fault("not_found", /none\.json5/));
   await assert.rejects(
@@ -39,7 +52,7 @@ test("a home needs no file, but one that is named must be there", async (t) => {
 test("without a key it rehearses; with one it asks that provider, unless a model is written down", async (t) => {
   const home = scratch(t);
   const modelIn = async (env: NodeJS.ProcessEnv): Promise<string | undefined> =>
-    [...(await daemonConfig(asked(home, { env }))).agents.values()][0]?.model;
+    [...(await daemonConfig(asked(home, { env }))).config.agents.values()][0]?.model;
   assert.equal(await modelIn({}), "rehearsal/default");
   const named = (api: Api): readonly string[] => namesOf(api).map((name) => `${api}/${name}`);
   assert.ok(named("openai").includes((await modelIn({ OPENAI_API_KEY: "sk-1" })) ?? ""));

@@ -1,7 +1,7 @@
 // The configuration of a daemon: the file, and what was asked for where it was started, which counts more.
 
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import type { Config } from "./config.ts";
 import { loadConfig, readConfig } from "./load.ts";
@@ -22,14 +22,20 @@ const USUAL_MODELS = [
   ["google", "google/gemini-3.8-flash"],
 ] as const;
 
+export interface DaemonConfig {
+  readonly config: Config;
+  /** Where it was read from; null: there is no file, and all is as by default. */
+  readonly file: string | null;
+}
+
 /** Faults: bad_input, and not_found for a file that was named. */
-export async function daemonConfig({ home, config: path, port, env }: Asked): Promise<Config> {
+export async function daemonConfig({ home, config: path, port, env }: Asked): Promise<DaemonConfig> {
   const from = { homeDir: homedir(), cwd: process.cwd(), env };
   const place = home ?? (env["SESSIOND_HOME"] || undefined);
   const named = path ?? (env["SESSIOND_CONFIG"] || undefined);
   const usual = join(readConfig(place === undefined ? {} : { home: place }, from).home, "config.json5");
-  const input: ConfigInput =
-    named === undefined ? await loadConfig(usual).catch(unlessMissing) : await loadConfig(named);
+  const found = named === undefined ? await loadConfig(usual).catch(unlessMissing) : await loadConfig(named);
+  const input: ConfigInput = found ?? {};
   const asked = port ?? portIn(env["SESSIOND_PORT"]);
   const config = readConfig(
     {
@@ -39,11 +45,11 @@ export async function daemonConfig({ home, config: path, port, env }: Asked): Pr
     },
     from,
   );
-  return withUsualModel(config, input);
+  return { config: withUsualModel(config, input), file: found === null ? null : resolve(named ?? usual) };
 }
 
-function unlessMissing(error: unknown): ConfigInput {
-  if (error instanceof Fault && error.code === "not_found") return {};
+function unlessMissing(error: unknown): null {
+  if (error instanceof Fault && error.code === "not_found") return null;
   throw error;
 }
 

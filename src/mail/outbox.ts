@@ -39,6 +39,8 @@ export interface OutboxParts {
   readonly world: World;
   readonly log: Log;
   readonly channels: ReadonlyMap<string, Deliver>;
+  /** Told of an answer that was given up, once that is durable. */
+  readonly refused?: (outgoing: Outgoing, why: string) => void;
 }
 
 /** The answers of one session. */
@@ -144,10 +146,11 @@ export class Outbox {
   }
 
   /** Until it is written down: what a door has taken must not come to it again because the disk is full. */
-  async #settle({ id }: Outgoing, refused: string | null): Promise<void> {
+  async #settle(outgoing: Outgoing, refused: string | null): Promise<void> {
     for (let tries = 0; ; tries += 1) {
       try {
-        await this.#parts.commit([{ do: "settle", id, refused }]);
+        await this.#parts.commit([{ do: "settle", id: outgoing.id, refused }]);
+        if (refused !== null) this.#parts.refused?.(outgoing, refused);
         return;
       } catch (error) {
         if (!(error instanceof Fault) || !error.retry) throw error;

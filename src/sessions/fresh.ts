@@ -66,7 +66,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** The last time, up to now, that a clock in the zone came to that hour. */
-function lastAt(hour: number, zone: string, nowMs: number): number {
+export function lastAt(hour: number, zone: string, nowMs: number): number {
   const today = Math.floor(shownAt(zone, nowMs) / DAY_MS) * DAY_MS;
   const atMs = whenShown(zone, today + hour * 60 * MINUTE_MS);
   return atMs <= nowMs ? atMs : whenShown(zone, today - DAY_MS + hour * 60 * MINUTE_MS);

@@ -7,6 +7,7 @@
 //   Does not:  touch a table or a file.
 
 import { Fault } from "../base/fault.ts";
+import { redacted } from "../base/redact.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Session, Usage } from "../sessions/session.ts";
 import type { Change } from "./change.ts";
@@ -187,8 +188,16 @@ export function isMatch(row: Session, query: SessionQuery): boolean {
     (query.parent === undefined || row.parent === query.parent) &&
     (query.label === undefined || row.settings.label === query.label) &&
     (prefix === undefined || shownTitle(row).toLowerCase().startsWith(prefix)) &&
-    (query.updatedSinceMs === undefined || row.updatedAtMs >= query.updatedSinceMs)
+    (query.updatedSinceMs === undefined || row.updatedAtMs >= query.updatedSinceMs) &&
+    (query.text === undefined || hasWords(row, query.text))
   );
+}
+
+/** Secrets are not looked through: who asked for longer and longer words could else read one out. */
+function hasWords(row: Session, text: string): boolean {
+  const shown = `${row.key}\n${redacted(shownTitle(row))}`.toLowerCase();
+  const words = text.toLowerCase().split(/\s+/);
+  return words.every((word) => shown.includes(word)); // an empty one, beside a blank, is everywhere
 }
 
 /** What waits for a session's owner beside what its row says. */

@@ -229,6 +229,7 @@ const QUESTIONS = {
     parent: ifGiven(text),
     label: ifGiven(text),
     titlePrefix: ifGiven(text),
+    text: ifGiven(text),
     updatedSinceMs: ifGiven(time),
     ...page,
   }),

@@ -48,6 +48,8 @@ export interface SessionQuery extends PageOf {
   readonly label?: string;
   /** Of the label, or else of the first words a person wrote; letters of either case. */
   readonly titlePrefix?: string;
+  /** Words, each of which stands somewhere in the key or in the title as it is shown; letters of either case. */
+  readonly text?: string;
   readonly updatedSinceMs?: number;
 }
 

@@ -4,7 +4,7 @@ import type { Span } from "../base/span.ts";
 import { unlessAborted } from "../base/waiting.ts";
 import { FAILURE_CHARS_MAX, MODEL_RETRY_MS } from "../limits.ts";
 import type { Class } from "../mail/letter.ts";
-import type { Answer, Model, Request } from "../models/model.ts";
+import type { Answer, Delta, Model, Request } from "../models/model.ts";
 import type { Slot } from "../scheduler/slots.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Block, MessageUsage } from "../transcript/entry.ts";
@@ -93,11 +93,10 @@ function counted(answer: Answer, tries: number): Answer {
 }
 
 /** What a call is charged in the scheduler: tokens, of which those that the provider remembered cost it a tenth. */
-function spentOn({ input, output, cacheRead, cacheWrite }: MessageUsage): number {
+export function spentOn({ input, output, cacheRead, cacheWrite }: MessageUsage): number {
   return input + output + cacheWrite + cacheRead / 10;
 }
 
-/** Once it speaks, or says what is wrong with the question, it works; when it is busy or silent, nobody knows. */
 async function askOnce(
   { bus }: TurnParts,
   question: Question & { readonly request: Request; readonly slot: Slot },
@@ -105,12 +104,27 @@ async function askOnce(
 ): Promise<Answer> {
   const { held, turn, step, signal, request, slot, isSilent } = question;
   const { key } = held;
-  let hasSpoken = false;
-  const show: Parameters<Model["ask"]>[1] = ({ kind, text }) => {
-    if (!hasSpoken) slot.works();
-    hasSpoken = true;
+  return await answeredBy(model, { request, slot, signal }, ({ kind, text }) => {
     if (kind === "text") words.push(text);
     if (isSilent !== true && !bus.isQuiet(key)) bus.tell({ type: "delta", key, turn, step, kind, text });
+  });
+}
+
+/**
+ * One model, one time, whatever it does. Once it speaks, or says what is wrong with the question, it works; when it is busy or
+ * silent, nobody knows. Rejects only when the signal is aborted, with its reason.
+ */
+export async function answeredBy(
+  model: Model,
+  asking: { readonly request: Request; readonly slot: Slot; readonly signal: AbortSignal },
+  heard: (delta: Delta) => void,
+): Promise<Answer> {
+  const { request, slot, signal } = asking;
+  let hasSpoken = false;
+  const show = (delta: Delta): void => {
+    if (!hasSpoken) slot.works();
+    hasSpoken = true;
+    heard(delta);
   };
   try {
     const answer = await unlessAborted(model.ask(request, show), signal);

@@ -39,6 +39,10 @@ describe("the plain commands", { concurrency: 2 }, () => {
     const rows = (await json("ps"))["sessions"] as unknown as { sessionKey: string; windowTokens: number }[];
     assert.deepEqual([rows[0]?.sessionKey, rows[0]?.windowTokens], ["agent:main:main", 200_000]);
 
+    assert.match((await run("ps", "THERE", "main:main")).out, /^agent:main:main +idle [^]*\n1 session /m);
+    assert.match((await run("ps", "hello", "elsewhere")).out, /^no session has all of these words/);
+    assert.match((await run("ps", "hello", "--tree", "main")).err, /without words/);
+
     assert.match((await run("status")).out, /^agent:main:main "hello there" .*\n  why +nothing to do\n/);
     const found = await run("search", "hello");
     assert.equal(found.exit, 0);

@@ -36,6 +36,7 @@ const READING: ReadonlySet<string> = new Set([
   ...["wait", "status", "list", "history", "entries", "trace", "search", "children", "outbox", "overview"],
   ...[
     "models",
+    "config",
     "tokens",
     "context",
     "result",

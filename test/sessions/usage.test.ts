@@ -256,6 +256,8 @@ test("what every call gives is of the shape that the table says", async (t) => {
     redeliver: { id: refused?.id ?? "" },
     overview: {},
     models: {},
+    config: {},
+    testModel: { model: "rehearsal/default" },
     context: { sessionKey },
     compact: { sessionKey },
     handoff: { sessionKey, name: "fresh" },

@@ -39,6 +39,21 @@ test("a run that failed is told once, and so is that its job was disabled", asyn
     [WARN, "bad", "disabled"],
   ];
   assert.deepEqual(news(office), told);
+  const { failures = [] } = (await office.gateways[0]?.sessions.call("overview", {})) ?? {};
+  const newest = failures.find(({ what }) => what === "job");
+  const [run] = (await office.job("bad")).runs;
+  assert.deepEqual(newest, {
+    at: new Date(run?.endedAtMs ?? 0).toISOString(),
+    sessionKey: run?.key,
+    what: "job",
+    outcome: "failed",
+    reason: run?.note,
+    job: "bad",
+  });
+  assert.deepEqual(
+    failures.map(({ what }) => what),
+    ["job", "turn", "job", "turn"],
+  );
   const line = office.logged.find((each) => each.includes("was not done")) ?? "";
   assert.match(line, /"key":"agent:main:cron:bad:run:[^"]+".*"reason":"[^"]+"/);
   const begun = office.logged.filter((each) => each.includes('"a run of a job begins"'));

@@ -12,9 +12,11 @@ interface DialogParts {
   readonly children: ComponentChildren;
   readonly onClose: () => void;
   readonly isWide?: boolean;
+  /** What is in it is nowhere else: a click beside it does not close it. */
+  readonly isFirm?: boolean;
 }
 
-export function Dialog({ title, children, onClose, isWide = false }: DialogParts) {
+export function Dialog({ title, children, onClose, isWide = false, isFirm = false }: DialogParts) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = ref.current;
@@ -31,7 +33,7 @@ export function Dialog({ title, children, onClose, isWide = false }: DialogParts
         onClose();
       }}
       onClick={(event: MouseEvent) => {
-        if (event.target === ref.current) onClose();
+        if (event.target === ref.current && !isFirm) onClose();
       }}
     >
       <header>
@@ -152,7 +154,7 @@ function FieldLine({ field }: { readonly field: Field }) {
         </select>
       )}
       {kind === "text" && <input {...common} type="text" defaultValue={value} />}
-      {kind === "number" && <input {...common} type="number" defaultValue={value} />}
+      {kind === "number" && <input {...common} type="number" step="any" defaultValue={value} />}
       {hint !== undefined && <small>{hint}</small>}
     </label>
   );

@@ -1,6 +1,7 @@
-// A button with a list of things to do. Arrows move in it, Enter does, Escape leaves.
+// A button with a list of things to do. Arrows move in it, Enter does, Escape leaves. The list stands above everything (a popover
+// of the browser), so no box that scrolls cuts it off.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
 
 export interface Deed {
@@ -12,38 +13,22 @@ export interface Deed {
   readonly run: () => void;
 }
 
-export function Menu({
-  label,
-  deeds,
-  icon = "more",
-}: {
+interface MenuParts {
   readonly label: string;
-  readonly deeds: readonly Deed[];
+  /** A function is asked when it is opened: of hundreds of menus in a page one is looked at. */
+  readonly deeds: readonly Deed[] | (() => readonly Deed[]);
   readonly icon?: IconName;
-}) {
+}
+
+export function Menu({ label, deeds, icon = "more" }: MenuParts) {
   const [isOpen, setOpen] = useState(false);
-  const root = useRef<HTMLDivElement>(null);
-  const list = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (!isOpen) return;
-    itemsIn(list.current)[0]?.focus();
-    const leave = (event: Event): void => {
-      if (!root.current?.contains(event.target as Node)) setOpen(false);
-    };
-    addEventListener("pointerdown", leave);
-    return () => removeEventListener("pointerdown", leave);
-  }, [isOpen]);
   const close = (): void => {
     setOpen(false);
     button.current?.focus();
   };
   return (
-    <div
-      class="menu"
-      ref={root}
-      onKeyDown={(event: KeyboardEvent) => isOpen && moved(event, list.current, close)}
-    >
+    <>
       <button
         ref={button}
         type="button"
@@ -57,30 +42,85 @@ export function Menu({
         <Icon name={icon} />
       </button>
       {isOpen && (
-        <div class="list" role="menu" aria-label={label} ref={list}>
-          {deeds.map(({ name, icon: mark, isDangerous = false, unless, run }) => (
-            <button
-              key={name}
-              type="button"
-              role="menuitem"
-              tabIndex={-1}
-              class={isDangerous ? "danger" : ""}
-              aria-disabled={unless !== undefined}
-              {...(unless === undefined ? {} : { title: unless })}
-              onClick={() => {
-                if (unless !== undefined) return;
-                close();
-                run();
-              }}
-            >
-              {mark !== undefined && <Icon name={mark} />}
-              {name}
-            </button>
-          ))}
-        </div>
+        <List
+          label={label}
+          deeds={typeof deeds === "function" ? deeds() : deeds}
+          at={button.current}
+          close={close}
+          leave={() => setOpen(false)}
+        />
       )}
+    </>
+  );
+}
+
+interface ListParts {
+  readonly label: string;
+  readonly deeds: readonly Deed[];
+  readonly at: HTMLElement | null;
+  readonly close: () => void; // and back to the button
+  readonly leave: () => void; // somebody went elsewhere
+}
+
+function List({ label, deeds, at, close, leave }: ListParts) {
+  const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (element === null) return;
+    element.showPopover();
+    if (at !== null) putBeside(element, at.getBoundingClientRect());
+    itemsIn(element)[0]?.focus();
+    const toggled = (event: Event): void => {
+      if ((event as ToggleEvent).newState === "closed") leave();
+    };
+    element.addEventListener("toggle", toggled);
+    return () => element.removeEventListener("toggle", toggled);
+  }, []);
+  return (
+    <div
+      ref={list}
+      popover="auto"
+      class="menu"
+      role="menu"
+      tabIndex={-1}
+      aria-label={label}
+      onKeyDown={(event: KeyboardEvent) => moved(event, list.current, close)}
+    >
+      {deeds.map((deed) => (
+        <Item key={deed.name} deed={deed} close={close} />
+      ))}
     </div>
   );
+}
+
+function Item({ deed, close }: { readonly deed: Deed; readonly close: () => void }) {
+  const { name, icon, isDangerous = false, unless, run } = deed;
+  return (
+    <button
+      type="button"
+      role="menuitem"
+      tabIndex={-1}
+      class={isDangerous ? "danger" : ""}
+      aria-disabled={unless !== undefined}
+      {...(unless === undefined ? {} : { title: unless })}
+      onClick={() => {
+        if (unless !== undefined) return;
+        close();
+        run();
+      }}
+    >
+      {icon !== undefined && <Icon name={icon} />}
+      {name}
+    </button>
+  );
+}
+
+/** Below the button and ending with it; above, where there is no room. */
+function putBeside(list: HTMLElement, { right, top, bottom }: DOMRect): void {
+  const { offsetWidth: width, offsetHeight: height } = list;
+  const below = bottom + 4;
+  list.style.left = `${Math.max(8, right - width)}px`;
+  list.style.top = `${below + height > innerHeight - 8 ? Math.max(8, top - height - 4) : below}px`;
 }
 
 function itemsIn(list: HTMLElement | null): readonly HTMLElement[] {
@@ -91,9 +131,9 @@ function moved(event: KeyboardEvent, list: HTMLElement | null, close: () => void
   const items = itemsIn(list);
   const at = items.indexOf(document.activeElement as HTMLElement);
   const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+  event.stopPropagation(); // Keys of the view beneath do nothing meanwhile.
   if (event.key === "Escape" || event.key === "Tab") close();
   else if (to !== undefined) items.at(to % items.length)?.focus();
   else return;
   event.preventDefault();
-  event.stopPropagation();
 }

@@ -32,6 +32,9 @@ const forgotten = new Set<() => void>();
 /** Grows with everything that is told: who reads rows in a render reads this too. */
 export const version = signal(0);
 
+/** Whether the stream has begun: whoever lists before that may miss what changes in between (R1). */
+export const begun = signal(false);
+
 let changed = new Map<string, Row>();
 let gone = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -75,11 +78,15 @@ export function watchRows(): void {
         } else if (event.type === "gone") {
           gone.add(event.sessionKey);
           changed.delete(event.sessionKey);
-        } else return;
+        } else {
+          begun.value = true;
+          return;
+        }
         timer ??= setTimeout(tell, TELL_MS);
       },
       lost: () => {
         known.clear();
+        begun.value = false;
         watchRows();
         for (const forget of forgotten) forget();
         version.value += 1;

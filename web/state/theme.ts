@@ -3,13 +3,17 @@
 import { signal } from "@preact/signals";
 
 const KEPT_AS = "sessiond.theme";
-const THEMES = ["system", "light", "dark"] as const;
-type Theme = (typeof THEMES)[number];
+export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
 
 export const theme = signal<Theme>(kept());
 
 export function cycleTheme(): void {
-  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
+  setTheme(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system");
+}
+
+export function setTheme(to: Theme): void {
+  theme.value = to;
   apply();
   try {
     localStorage.setItem(KEPT_AS, theme.value);

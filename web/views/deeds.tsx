@@ -1,8 +1,272 @@
-// What can be done to a session, wherever it is shown. What destroys something asks first, and names what it destroys.
+// What can be done to a session, wherever it is shown. What destroys something asks first, and names what it destroys; the rest is
+// done at once, or asks only for what it needs to know. What the daemon refuses is told in its words.
 
+import type { Input } from "../../src/calls/door.ts";
+import { ask, type Field } from "../parts/dialog.tsx";
 import type { Deed } from "../parts/menu.tsx";
-import type { Row } from "../wire/events.ts";
+import { shortKey } from "../parts/text.tsx";
+import { tell, tried } from "../parts/toast.tsx";
+import { go } from "../state/place.ts";
+import { call } from "../wire/call.ts";
+import type { Row, Status } from "../wire/events.ts";
+import { archive, kill, remove } from "./ending.tsx";
+import { nameOf } from "./named.ts";
 
-export function deedsOf(_row: Row): readonly Deed[] {
-  return [];
+/** What a deed is, whatever it is called at the moment. */
+export type Act =
+  | "open"
+  | "steer"
+  | "pause"
+  | "abort"
+  | "spawn"
+  | "label"
+  | "nice"
+  | "pin"
+  | "archive"
+  | "kill"
+  | "remove";
+
+export type NamedDeed = Deed & { readonly act: Act };
+
+const MAIN_STAYS = "An agent's main session always stays: stop it, or reset it";
+
+/** Of a row, or of a status, which knows whether it is pinned. */
+export function deedsOf(row: Row | Status): readonly NamedDeed[] {
+  const { sessionKey, state } = row;
+  const hasEnded = state === "ended" ? "It has ended" : undefined;
+  const isAtWork = state === "running" || state === "queued" || state === "waiting";
+  const mayGo = row.kind === "main" ? MAIN_STAYS : undefined;
+  return [
+    { act: "open", name: "Open", icon: "right", run: () => go("session", sessionKey) },
+    {
+      act: "steer",
+      name: isAtWork ? "Steer…" : "Send a message…",
+      icon: "send",
+      unless: hasEnded,
+      run: () => void (isAtWork ? steer(row) : write(row)),
+    },
+    state === "paused"
+      ? { act: "pause", name: "Continue", icon: "play", run: () => void signal("cont", row) }
+      : { act: "pause", name: "Stop", icon: "pause", unless: hasEnded, run: () => void signal("stop", row) },
+    {
+      act: "abort",
+      name: "Stop this turn",
+      icon: "stop",
+      unless: isAtWork ? undefined : "No turn runs in it",
+      run: () => void signal("abort", row),
+    },
+    {
+      act: "spawn",
+      name: "Spawn a child…",
+      icon: "fork",
+      unless: hasEnded,
+      run: () => void spawn(sessionKey),
+    },
+    { act: "label", name: "Label…", icon: "edit", run: () => void label(row) },
+    { act: "nice", name: "Nice…", icon: "settings", unless: hasEnded, run: () => void nice(row) },
+    { act: "pin", name: pinName(row), icon: "pin", run: () => void pin(row) },
+    { act: "archive", name: "Archive", icon: "upkeep", run: () => void archive(row) },
+    {
+      act: "kill",
+      name: "Kill…",
+      icon: "close",
+      isDangerous: true,
+      unless: mayGo ?? hasEnded,
+      run: () => void kill(row),
+    },
+    {
+      act: "remove",
+      name: "Remove…",
+      icon: "trash",
+      isDangerous: true,
+      unless: mayGo,
+      run: () => void remove(row),
+    },
+  ];
+}
+
+/** By a key instead of a menu: why it cannot be done is told. */
+export function act(row: Row, which: Act): void {
+  const deed = deedsOf(row).find((each) => each.act === which);
+  if (deed?.unless === undefined) deed?.run();
+  else tell(`${nameOf(row)}: ${deed.unless}.`, true);
+}
+
+// ── Saying something to it ──────────────────────────────────────────────────────────────────────────────────
+
+const MESSAGE: Field = { name: "message", label: "Message", kind: "lines", isNeeded: true };
+
+async function steer(row: Row): Promise<void> {
+  const { sessionKey } = row;
+  const isDone = await ask({
+    title: `Steer ${nameOf(row)}`,
+    text: "It reads this before its next step.",
+    fields: [MESSAGE],
+    verb: "Steer",
+    run: ({ message = "" }) => call("steer", { sessionKey, message }),
+  });
+  if (isDone) tell(`${shortKey(sessionKey)} reads it before its next step`);
+}
+
+async function write(row: Row): Promise<void> {
+  const { sessionKey } = row;
+  const idOf = ids();
+  const isDone = await ask({
+    title: `Send to ${nameOf(row)}`,
+    fields: [MESSAGE],
+    verb: "Send",
+    run: ({ message = "" }) => call("send", { sessionKey, message, id: idOf(message) }),
+  });
+  if (isDone) tell(`Sent to ${shortKey(sessionKey)}`);
+}
+
+/** The same content has the same id: asked again after a lost answer, it is done once. */
+function ids(): (content: string) => string {
+  const made = new Map<string, string>();
+  return (content) => {
+    const id = made.get(content) ?? `page-${[...crypto.getRandomValues(new Uint32Array(3))].join("-")}`;
+    made.set(content, id);
+    return id;
+  };
+}
+
+// ── Children ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `parent` null: of main, which need not hear of its end. */
+export async function spawn(parent: string | null): Promise<void> {
+  const models = await call("models", {}).catch(() => null); // Without them nothing can be chosen, and nothing else is lost.
+  const idOf = ids();
+  let key = "";
+  const isDone = await ask({
+    title: parent === null ? "Spawn a sub-agent" : `Spawn a child of ${shortKey(parent)}`,
+    text: parent === null ? "Below main." : `${shortKey(parent)} is told what became of it.`,
+    fields: spawnFields((models?.models ?? []).map(({ id }) => id)),
+    verb: "Spawn",
+    run: async (given) => {
+      const task = taskIn(given, parent);
+      key = (await call("spawn", { ...task, id: idOf(JSON.stringify(task)) })).sessionKey;
+    },
+  });
+  if (isDone) tell(`Spawned ${shortKey(key)}`);
+}
+
+function spawnFields(models: readonly string[]): readonly Field[] {
+  return [
+    {
+      name: "task",
+      label: "Task",
+      kind: "lines",
+      isNeeded: true,
+      hint: "All that it needs to know: it is shown nothing else, unless its context is a fork.",
+    },
+    {
+      name: "name",
+      label: "Name",
+      hint: "A child with a name stays, and can be given more. Without one it ends after its task.",
+    },
+    {
+      name: "model",
+      label: "Model",
+      kind: "choice",
+      choices: [["", "As its agent has it"], ...models.map((id) => [id, id] as const)],
+    },
+    {
+      name: "context",
+      label: "Context",
+      kind: "choice",
+      choices: [
+        ["isolated", "Isolated: it knows its task only"],
+        ["fork", "Fork: it knows what its parent knows"],
+      ],
+    },
+    {
+      name: "cost",
+      label: "Limit, in US dollars",
+      kind: "number",
+      hint: "Of it and all below it together. Empty: none of its own.",
+    },
+  ];
+}
+
+function taskIn(given: Readonly<Record<string, string>>, parent: string | null): Input<"spawn"> {
+  const { task = "", name = "", model = "", context = "", cost = "" } = given;
+  return {
+    task,
+    context: context === "fork" ? "fork" : "isolated",
+    ...(name.trim() === "" ? {} : { name: name.trim() }),
+    ...(model === "" ? {} : { model }),
+    ...(cost === "" ? {} : { limits: { cost: Number(cost) } }),
+    ...(parent === null ? {} : { parent }),
+  };
+}
+
+// ── Signals and settings ────────────────────────────────────────────────────────────────────────────────────
+
+const DONE = {
+  stop: "stops after its step; nothing is lost",
+  cont: "goes on",
+  abort: "was told to end its turn",
+} as const;
+const NOT = { stop: "was stopped already", cont: "was not stopped", abort: "had no turn to stop" } as const;
+
+async function signal(which: keyof typeof DONE, { sessionKey }: Row): Promise<void> {
+  const said = await tried(call(which, { sessionKey }));
+  if (said !== null) tell(`${shortKey(sessionKey)} ${(said.accepted ? DONE : NOT)[which]}`);
+}
+
+/** What it is set to now is asked for first: a row does not know. */
+async function label(row: Row): Promise<void> {
+  const { sessionKey } = row;
+  const status = await tried(call("status", { sessionKey }));
+  if (status === null) return;
+  await ask({
+    title: `Label ${nameOf(row)}`,
+    fields: [
+      {
+        name: "label",
+        label: "Label",
+        value: status.settings.label ?? "",
+        hint: "A name for people. Empty: its first words are its title.",
+      },
+    ],
+    verb: "Label",
+    run: (given) => {
+      const words = (given["label"] ?? "").trim();
+      return call("set", { sessionKey, label: words === "" ? null : words });
+    },
+  });
+}
+
+async function nice(row: Row): Promise<void> {
+  const { sessionKey } = row;
+  const status = await tried(call("status", { sessionKey }));
+  if (status === null) return;
+  await ask({
+    title: `Nice ${nameOf(row)}`,
+    fields: [
+      {
+        name: "nice",
+        label: "Nice",
+        kind: "number",
+        value: String(status.settings.nice),
+        hint: "From -20 (it goes first) to 19 (it goes last), among those that wait in its class.",
+        isNeeded: true,
+      },
+    ],
+    verb: "Set",
+    run: (given) => call("set", { sessionKey, nice: Number(given["nice"]) }),
+  });
+}
+
+function pinName(row: Row | Status): string {
+  if (!("settings" in row)) return "Pin or unpin";
+  return row.settings.pinned ? "Unpin" : "Pin";
+}
+
+async function pin({ sessionKey }: Row): Promise<void> {
+  const status = await tried(call("status", { sessionKey }));
+  if (status === null) return;
+  const pinned = !status.settings.pinned;
+  const words = pinned ? "is pinned: upkeep never takes it" : "is not pinned any more";
+  await tried(call("set", { sessionKey, pinned }), `${shortKey(sessionKey)} ${words}`);
 }

@@ -78,18 +78,19 @@ export function connect(): void {
   const made = opened(address, token.value);
   if (made === null) return signOut("a token of these characters cannot be sent by a page; make another one");
   socket = made;
-  made.onopen = () => {
+  made.addEventListener("open", () => {
+    if (socket !== made) return;
     pauseMs = FIRST_PAUSE_MS;
     connection.value = "open";
     connections.value += 1;
     for (const stream of streams) subscribe(stream);
-  };
-  made.onmessage = ({ data }) => {
+  });
+  made.addEventListener("message", ({ data }) => {
     if (socket === made) hear(JSON.parse(String(data)) as Heard);
-  };
-  made.onclose = () => {
+  });
+  made.addEventListener("close", () => {
     if (socket === made) void away();
-  };
+  });
 }
 
 /** Null: no socket can be asked for with such a token. */

@@ -29,8 +29,17 @@ function fromAddress(): string | null {
   const [, given, place = ""] = /^#t=([^&/]+)&?(.*)$/.exec(location.hash) ?? [];
   if (given === undefined) return null;
   history.replaceState(null, "", `${location.pathname}${place === "" ? "" : `#${place}`}`);
-  keep(given);
-  return given;
+  const said = decoded(given);
+  keep(said);
+  return said;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // Whoever wrote it did not encode it.
+  }
 }
 
 /** A browser may keep nothing for anybody (private windows): then it is asked for again after a reload. */

@@ -1,8 +1,8 @@
 // The children of a conversation as a small tree that fills in: who was given a task, what each does now, what became of it.
 // It stands below while somebody is missing, and is written down for good when all have reported.
 
+import type { Report, Spawned, ToolCalled } from "../../calls/told.ts";
 import { duration, count, oneLine } from "../output.ts";
-import type { Report, Spawned, ToolCalled } from "./entries.ts";
 import type { Line } from "./talk.ts";
 
 /** Of the call `children`. */

@@ -79,6 +79,10 @@ function picture(rows: readonly Row[], of: Partial<Picture> = {}): Picture {
     servers: [],
     upkeep: { mode: "warn" as const, rounds: 0, lookedAt: null, use: null, steps: null, overBytes: 0 },
     totals: TOTALS,
+    today: { since: AT, cost: 0, tokens: 0, turns: 0, isWhole: true },
+    failures: [],
+    disk: null,
+    journal: null,
   };
   return { overview, rows, isMore: false, rates: null, nowMs: NOW, ...of };
 }

@@ -3,10 +3,10 @@
 
 import { createInterface } from "node:readline";
 import type { World } from "../../base/world.ts";
+import { itemOf, type Item } from "../../calls/told.ts";
 import type { Event } from "../../events/bus.ts";
 import type { Client } from "../client.ts";
 import { clean, json, oneLine, type Screen } from "../output.ts";
-import { itemOf, type Item } from "./entries.ts";
 import { delivered } from "./sending.ts";
 
 export interface Piped {

@@ -13,10 +13,10 @@
 //       it is written down. What stood above before is gone on with, if the answer is still the same.
 //   K4. Words of others are told apart from those of whoever sits here, by who wrote them.
 
+import { beginsAnew, itemOf, type Item, type ToolCalled } from "../../calls/told.ts";
 import type { Event } from "../../events/bus.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
 import { cutMiddle, duration, many, oneLine } from "../output.ts";
-import { beginsAnew, itemOf, type Item, type ToolCalled } from "./entries.ts";
 import { Family, type ChildRow } from "./family.ts";
 
 /** What a line is, so that it can be coloured; the text says it too. */

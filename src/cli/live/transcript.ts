@@ -1,7 +1,7 @@
 // A transcript for people: when, which entry, who, what. A call of a tool is one line, and so is its result; what cannot be read is said
 // in its place.
 
-import { aboutOf, itemOf, type Item, type ToolCalled } from "./entries.ts";
+import { aboutOf, itemOf, type Item, type ToolCalled } from "../../calls/told.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
 import {
   clean,

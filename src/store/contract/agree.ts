@@ -94,6 +94,7 @@ class Pair {
       {},
       { titlePrefix: "" },
       { titlePrefix: "r" },
+      { text: "E R" },
       { state: "idle" },
       { label: "Red" },
     ] as const) {

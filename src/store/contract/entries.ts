@@ -100,6 +100,7 @@ export function entriesContract(corner: () => Corner): void {
       for (const back of [200, 10, 500]) {
         await at.append(key, many());
         await at.rewind(key, back % (await at.row(key)).transcript.lastSeq, ["again"]);
+        await checkRanges(at, key, [1, 12, 253]); // What was read before a rewind says nothing of what is read after.
       }
       await at.append(key, many());
       const { lastSeq, jumpSeq } = (await at.row(key)).transcript;

@@ -91,6 +91,34 @@ export function listContract(corner: () => Corner): void {
       assert.deepEqual(await shown("*"), []);
     });
 
+    test("by words sessions are found that have each of them in the key or in the title that is shown", async () => {
+      const at = corner();
+      const label = "Budget of the Müller GmbH (2026)";
+      const key = await at.open("prices", { settings: { label } });
+      await at.append(key, [said("not shown")]);
+      const other = await at.talk("other", ["the budget %_ of [a-z]+ \\ 🎉"]);
+      const secret = await at.talk("secret", ["log in with password: Hunter2Hunter2"]);
+      at.world.pass(1_000);
+      await at.append(other, [noted(1)]);
+      const found = (text: string): Promise<SessionKey[]> => list(at, { text });
+      assert.deepEqual(await found(""), [other, secret, key]);
+      assert.deepEqual(await found(" \t\n "), [other, secret, key]);
+      assert.deepEqual(await found("BUDGET"), [other, key]);
+      assert.deepEqual(await found("  müller\t budg  "), [key]); // in any order
+      assert.deepEqual(await found("budgetof"), []); // each is looked for as it is
+      assert.deepEqual(await found("PRICES budget"), [key]); // one in the key, one in the title
+      assert.deepEqual(await found(`agent:${at.agent}: ORice`), []);
+      assert.deepEqual(await found(key), [key]);
+      assert.deepEqual(await found("prices budget nowhere"), []);
+      assert.deepEqual(await found("shown"), []); // a label goes first
+      for (const plain of ["%", "_", "[a-z]+", "\\", "🎉"]) assert.deepEqual(await found(plain), [other]);
+      assert.deepEqual(await found(".*"), []);
+      // What is not shown of a title is not looked through.
+      assert.deepEqual(await found("hunter2"), []);
+      assert.deepEqual(await found("password log"), [secret]);
+      assert.deepEqual(await list(at, { text: "budget", titlePrefix: "bud" }), [key]);
+    });
+
     test("a label that is set, changed or taken away moves the session in the lists", async () => {
       const at = corner();
       const key = await at.talk("a", [`${at.id("said")}`]);
@@ -121,6 +149,7 @@ export function listContract(corner: () => Corner): void {
           parent: fc.constantFrom(...born.slice(0, 3)),
           label: fc.constantFrom("red", "Red", "blue"),
           titlePrefix: fc.constantFrom("", "r", "RE", "Blue", "said 1", "x"),
+          text: fc.constantFrom("", " ", "ED", "1 sAid", "said 1", "3", "main re", "x"),
           updatedSinceMs: fc.integer({ min: 0, max: 12_000 }).map((ms) => at.world.nowMs() - ms),
         },
         { requiredKeys: ["agent"] },
@@ -225,9 +254,15 @@ function fits(row: Session, query: SessionQuery): boolean {
     if (name === "state") return row.state.kind === value;
     if (name === "label") return row.settings.label === value;
     if (name === "titlePrefix") return shown.toLowerCase().startsWith(String(value).toLowerCase());
+    if (name === "text") return isSubset(String(value), `${row.key} ${shown}`);
     if (name === "updatedSinceMs") return row.updatedAtMs >= Number(value);
     return row[name as "agent" | "kind" | "parent"] === value;
   });
+}
+
+function isSubset(words: string, text: string): boolean {
+  const wanted = words.split(" ").filter((word) => word !== "");
+  return wanted.every((word) => new RegExp(word, "i").test(text)); // those of the crowd are plain letters
 }
 
 /** Text that sorts as the list should. All titles of the crowd are plain ASCII. */

@@ -105,6 +105,7 @@ export function shapeContract(corner: () => Corner): void {
         ["session"],
         ["session", {}],
         ["sessions", { titlePrefix: 5 }],
+        ["sessions", { text: ["words"] }],
         ["sessions", { agnet: "main" }],
         ["sessions", { limit: "10" }],
         ["sessions"],

@@ -9,6 +9,7 @@ import { DEFAULT_AGENT, namedKey, type SessionKey } from "../../routing/key.ts";
 import type { Header } from "../../transcript/entry.ts";
 import type { Of } from "../rules.ts";
 import { readPage } from "./history.ts";
+import { Trails } from "./trails.ts";
 import { transcriptPath } from "./paths.ts";
 import { snapshot } from "./spliced.ts";
 
@@ -97,7 +98,7 @@ test(
       for (const [range, count] of asked) {
         const taken = snapshot(database, home.paths, id);
         assert(taken);
-        readPage(taken, range, null);
+        readPage(taken, range, { stop: null, trails: new Trails() });
         assert.deepEqual(openNow().toSorted(), files.slice(-count).toSorted(), JSON.stringify(range));
         taken.source.close();
       }

@@ -1,4 +1,4 @@
-// One page of a transcript. The reader keeps nothing between pages: where it stopped goes with the page and
+// One page of a transcript. The reader keeps no place between pages: where it stopped goes with the page and
 // comes back with the next question, so a slow caller costs nothing and a restart of the caller loses nothing.
 
 import { READ_BYTES_MAX, READ_ENTRIES_MAX } from "../../limits.ts";
@@ -7,13 +7,13 @@ import {
   pathSpans,
   readForward,
   readPathBackward,
-  seekSeq,
   type Placed,
   type Spans,
   type Upwards,
 } from "../../transcript/read.ts";
 import type { Range } from "../store.ts";
 import type { Snapshot } from "./spliced.ts";
+import { entryAt, seek, type Trails } from "./trails.ts";
 
 export type Stop =
   // Forward: the seq to go on with, the last one that belongs to the reading, and which are on the path; null: all.
@@ -28,17 +28,24 @@ export interface HistoryPage {
   readonly stop: Stop | null;
 }
 
-export function readPage(from: Snapshot, range: Range, stop: Stop | null): HistoryPage {
-  if (stop?.way === "up" || (stop === null && "before" in range)) return pageUp(from, range, stop);
-  return pageDown(from, stop ?? startDown(from, range));
+/** How far a reading is, and what is known of the way. */
+interface Reading {
+  readonly stop: Stop | null;
+  readonly trails: Trails;
 }
 
-function startDown({ row, source }: Snapshot, range: Range): Extract<Stop, { way: "down" }> {
-  const { lastSeq, contextSeq, jumpSeq } = row.transcript;
+export function readPage(from: Snapshot, range: Range, reading: Reading): HistoryPage {
+  const { stop, trails } = reading;
+  if (stop?.way === "up" || (stop === null && "before" in range)) return pageUp(from, range, reading);
+  return pageDown(from, stop ?? startDown(from, range, trails));
+}
+
+function startDown(taken: Snapshot, range: Range, trails: Trails): Extract<Stop, { way: "down" }> {
+  const { lastSeq, contextSeq, jumpSeq } = taken.row.transcript;
   if ("since" in range) return { way: "down", seq: range.since, lastSeq, spans: null };
   const seq = "from" in range && range.from !== "context" ? range.from : contextSeq;
   // After the last jump every entry continues the one before it, and nothing was left behind.
-  const spans = jumpSeq <= seq ? null : pathSpans(source, seq);
+  const spans = jumpSeq <= seq ? null : (trails.spansFrom(taken, seq) ?? pathSpans(taken.source, seq));
   return { way: "down", seq, lastSeq, spans };
 }
 
@@ -60,32 +67,44 @@ function pageDown(taken: Snapshot, stop: Extract<Stop, { way: "down" }>): Histor
   return { items: page.items, stop: null };
 }
 
-function pageUp(from: Snapshot, range: Range, stop: Stop | null): HistoryPage {
+function pageUp(from: Snapshot, range: Range, reading: Reading): HistoryPage {
   const page = new Filling();
-  const below = "before" in range ? range.before : null;
-  for (const placed of readPathBackward(from.source, startUp(from, below, stop))) {
+  const below = "before" in range ? (range.before ?? Infinity) : Infinity;
+  let gaps: Placed<Gap>[] = []; // after the entry that comes next: they are told where that is
+  const add = (gap: Placed<Gap>): void => page.add(gap.item, gap);
+  for (const placed of readPathBackward(from.source, startUp(from, below, reading))) {
     const { item } = placed;
-    if (item.type !== "gap" && below !== null && item.seq >= below) continue; // had to be walked to find the path
-    page.add(item, placed);
-    // Between two entries, so that a gap is on one page only.
-    if (item.type !== "gap" && page.isFull) {
-      return { items: page.items, stop: { way: "up", seq: item.seq, wanted: item.parentId } };
+    if (item.type === "gap") {
+      gaps.push({ ...placed, item });
+      continue;
     }
+    if (item.seq < below) {
+      gaps.forEach(add);
+      page.add(item, placed);
+    } // else it had to be walked to find the path
+    gaps = [];
+    // Between two entries, so that a gap is on one page only.
+    if (page.isFull) return { items: page.items, stop: { way: "up", seq: item.seq, wanted: item.parentId } };
   }
+  gaps.forEach(add);
   return { items: page.items, stop: null };
 }
 
-function startUp(taken: Snapshot, below: number | null, stop: Stop | null): Upwards | undefined {
-  const { row } = taken;
+function startUp(taken: Snapshot, below: number, { stop, trails }: Reading): Upwards | undefined {
+  const { jumpSeq, lastSeq } = taken.row.transcript;
   if (stop?.way === "up") return { to: seek(taken, stop.seq), wanted: stop.wanted };
-  // Before the last jump only a walk from the end tells what is on the path.
-  if (below === null || below > row.transcript.lastSeq || below <= row.transcript.jumpSeq) return undefined;
-  return { to: seek(taken, below), wanted: "whatever comes" };
+  if (below > lastSeq) return undefined;
+  if (below > jumpSeq) return entryAt(taken, below)?.above;
+  const spans = trails.spansFrom(taken, below);
+  // Without a trail only a walk from the rewind tells what is on the path.
+  const from = spans === null ? jumpSeq + 1 : firstFrom(spans, below);
+  return from > lastSeq ? undefined : entryAt(taken, from)?.above;
 }
 
-/** What is in the newest file is looked for there alone: earlier ones are not even opened. */
-function seek({ row, source, newestAt }: Snapshot, seq: number): number {
-  return seekSeq(source, seq, seq >= row.transcript.firstSeq ? newestAt : 0);
+/** The first seq on the path that is not before this one. */
+function firstFrom(spans: Spans, seq: number): number {
+  const [first] = spans.find(([, last]) => last >= seq) ?? [seq];
+  return Math.max(first, seq);
 }
 
 function isOnPath(spans: Spans | null, seq: number): boolean {

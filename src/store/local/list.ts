@@ -12,6 +12,9 @@ import { ROW, unpackRow } from "./row.ts";
 /** In the order of how few sessions they leave, as a rule. */
 const EXACT = ["parent", "label", "state", "kind", "agent"] as const;
 
+/** No index knows them. */
+const CHECKED = ["updatedSinceMs", "text"] as const;
+
 /** What the list is ordered by, and the row's number where that is the same. */
 type Place = readonly [at: string | number, n: number];
 
@@ -40,7 +43,8 @@ function byTime(database: DatabaseSync, query: SessionQuery, { limit, place }: W
     sure.push("fresh >= ?");
     values.push(Math.floor(query.updatedSinceMs / 1_000));
   }
-  const scan = others.length > 0 || query.updatedSinceMs !== undefined ? PAGE_SCAN_ROWS_MAX : limit + 1;
+  const isScanned = others.length > 0 || CHECKED.some((name) => query[name] !== undefined);
+  const scan = isScanned ? PAGE_SCAN_ROWS_MAX : limit + 1;
   const found = inOrder(database, { sure, values, by: "fresh", down: true, place, scan });
   return pageFrom(found, { limit, scan }, (row) => isMatch(row, query));
 }
@@ -52,8 +56,8 @@ function byTitle(database: DatabaseSync, query: SessionQuery, { limit, place }: 
   checkWithin(place, prefix);
   const sure = place === null ? ["title >= ?", "title < ?"] : ["title < ?"];
   const values = place === null ? [prefix, `${prefix}\u{10ffff}`] : [`${prefix}\u{10ffff}`];
-  const several = EXACT.some((name) => query[name] !== undefined) || query.updatedSinceMs !== undefined;
-  const scan = several ? PAGE_SCAN_ROWS_MAX : limit + 1;
+  const isScanned = [...EXACT, ...CHECKED].some((name) => query[name] !== undefined);
+  const scan = isScanned ? PAGE_SCAN_ROWS_MAX : limit + 1;
   const found = inOrder(database, { sure, values, by: "title", down: false, place, scan });
   return pageFrom(found, { limit, scan }, (row) => isMatch(row, query));
 }

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { appending, Home, opening, said, scratch } from "../../../test/fixtures/home.ts";
-import { COMMIT_BYTES_MAX, JOURNAL_BYTES_MAX, WAITING_BYTES_MAX } from "../../limits.ts";
+import { COMMIT_BYTES_MAX, JOURNAL_BYTES_MAX, PAGE_SCAN_ROWS_MAX, WAITING_BYTES_MAX } from "../../limits.ts";
 import { DEFAULT_AGENT, namedKey } from "../../routing/key.ts";
 
 test("commits that come while a checkpoint runs are taken, also when they fill the other twin", async (t) => {
@@ -54,6 +54,20 @@ test("what is too large for one commit is refused also when it is in several cha
     code: "bad_input",
   });
   assert.deepEqual([await home.read(a), await home.read(b)], [["1"], ["1"]]);
+});
+
+test("words that few sessions have are looked for in bounded pages, short ones too, and found", async (t) => {
+  const home = await Home.open(t);
+  const rare = await home.talk("rare", "a needle");
+  const names = Array.from({ length: PAGE_SCAN_ROWS_MAX + 500 }, (_, n) => `hay ${n}`);
+  await home.store.commit(names.map((name) => opening(namedKey(DEFAULT_AGENT, name), home.world.newId())));
+  const first = await home.store.sessions({ text: "NEEDLE", limit: 5 });
+  assert.deepEqual(first.rows, []);
+  const second = await home.store.sessions({ text: "NEEDLE", limit: 5, cursor: first.next });
+  assert.deepEqual([second.rows.map(({ key }) => key), second.next], [[rare], null]);
+  assert.ok(first.next !== null);
+  const full = await home.store.sessions({ text: "hay", limit: 5 });
+  assert.ok(full.rows.length === 5 && full.next !== null);
 });
 
 test("a program that is given on the command line can open a store", async (t) => {

@@ -45,6 +45,7 @@ import { pathsIn, type Paths } from "./paths.ts";
 import { ROW, unpackRow } from "./row.ts";
 import { epochOf, tune } from "./schema.ts";
 import { numberOf, snapshot } from "./spliced.ts";
+import { Trails } from "./trails.ts";
 import { isOfDisk, wordsOf } from "./trouble.ts";
 import type { FileEnd } from "./wire.ts";
 
@@ -99,6 +100,7 @@ class Reader {
   readonly #paths: Paths;
   readonly #database: DatabaseSync;
   readonly #epoch: string;
+  readonly #trails = new Trails();
 
   constructor(home: string) {
     this.#paths = pathsIn(home);
@@ -153,7 +155,7 @@ class Reader {
     const taken = snapshot(this.#database, this.#paths, ask.transcript);
     if (taken === null) throw this.#gone(ask.transcript);
     try {
-      const page = readPage(taken, ask.range, ask.stop);
+      const page = readPage(taken, ask.range, { stop: ask.stop, trails: this.#trails });
       // An older file may have gone with its session while it was read: then what looks missing was deleted.
       if (taken.source.isMissing && numberOf(this.#database, ask.transcript) === null)
         throw this.#gone(ask.transcript);

@@ -1,6 +1,199 @@
-import { Empty } from "../../parts/empty.tsx";
+// Search: words, in everything that was said. What is asked is the address, so an answer can be linked to and come back to.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { many } from "../../../src/base/figures.ts";
+import type { Output } from "../../../src/calls/door.ts";
+import { Button } from "../../parts/button.tsx";
+import { Empty, Trouble } from "../../parts/empty.tsx";
+import { stepIn } from "../../parts/step.ts";
+import { shortKey } from "../../parts/text.tsx";
+import { useAgents } from "../../state/agents.ts";
+import { useAsked } from "../../state/asking.ts";
+import { useKeys } from "../../state/keys.ts";
+import { useLate } from "../../state/late.ts";
+import { place, replace } from "../../state/place.ts";
+import { call } from "../../wire/call.ts";
+import { Found } from "./found.tsx";
 import "./search.css";
 
+const FIRST_HITS = 50;
+const HITS_MAX = 200; // The daemon tells no more at once.
+const BEHIND_MS = 1_000;
+
+/** An answer, and the words that it is to. */
+interface Answer extends Output<"search"> {
+  readonly text: string;
+}
+
+const NOTHING_ASKED: Answer = { text: "", hits: [], behind: 0 };
+
+function useHits(limit: number) {
+  const { text = "", agent = "", session = "" } = place.value.query;
+  const late = useLate(text.trim());
+  const last = useRef<Answer | null>(null);
+  const asked = useAsked(
+    async (signal): Promise<Answer> => {
+      if (late === "") return NOTHING_ASKED;
+      const of = agent === "" ? {} : { agent };
+      const within = session === "" ? {} : { sessionKey: session };
+      return { ...(await call("search", { text: late, limit, ...of, ...within }, signal)), text: late };
+    },
+    [late, agent, session, limit],
+  );
+  if (asked.value !== null) last.current = asked.value;
+  // What was found before stays until the next answer is there: a list that goes and comes while somebody types cannot be read.
+  const shown = asked.value ?? (asked.fault === null ? last.current : null);
+  const isBehind = shown !== null && shown.behind > 0;
+  useEffect(() => {
+    if (!isBehind || asked.isLoading) return;
+    const timer = setTimeout(asked.again, BEHIND_MS);
+    return () => clearTimeout(timer);
+  }, [isBehind, asked.isLoading]);
+  return { ...asked, shown, isTyping: text.trim() !== (shown?.text ?? "") };
+}
+
 export function Search() {
-  return <Empty title="Search" />;
+  const { query } = place.value;
+  const [limit, setLimit] = useState(FIRST_HITS);
+  const list = useRef<HTMLDivElement>(null);
+  const { shown, fault, again, isTyping } = useHits(limit);
+  useEffect(() => setLimit(FIRST_HITS), [query["text"], query["agent"], query["session"]]);
+  useKeys("Search", [
+    { key: "j", about: "next hit", run: () => stepIn(list.current, 1) },
+    { key: "k", about: "hit before", run: () => stepIn(list.current, -1) },
+    { key: "Enter", about: "open it", run: openFocused },
+  ]);
+  return (
+    <div class="view search">
+      <Asking toHits={() => stepIn(list.current, 1)} />
+      <div class="body">
+        <div class="inner" ref={list}>
+          {fault !== null && <Trouble fault={fault} again={again} />}
+          {fault === null && shown !== null && (
+            <Answered answer={shown} isTyping={isTyping}>
+              <More count={shown.hits.length} limit={limit} more={setLimit} />
+            </Answered>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** A link that has the focus opens by itself; so it is not taken from it. */
+function openFocused(): void {
+  if (document.activeElement instanceof HTMLElement) document.activeElement.click();
+}
+
+function Asking({ toHits }: { readonly toHits: () => void }) {
+  const { text = "", agent = "", session = "" } = place.value.query;
+  const agents = useAgents().value ?? [];
+  return (
+    <header>
+      <h1 class="hidden">Search</h1>
+      <input
+        type="search"
+        class="words"
+        aria-label="Words to search for"
+        placeholder="Words, in everything that was said"
+        maxLength={1_000}
+        ref={focusOnce}
+        value={text}
+        onInput={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
+          replace({ ...place.value.query, text: (currentTarget as HTMLInputElement).value })
+        }
+        onKeyDown={(event: KeyboardEvent) => {
+          if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+          event.preventDefault();
+          toHits();
+        }}
+      />
+      {(agents.length > 1 || agent !== "") && (
+        <select
+          aria-label="Agent"
+          value={agent}
+          onChange={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
+            replace({ ...place.value.query, agent: (currentTarget as HTMLSelectElement).value })
+          }
+        >
+          <option value="">All agents</option>
+          {[...new Set([...agents, ...(agent === "" ? [] : [agent])])].map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      )}
+      {session !== "" && (
+        <span class="within">
+          only in <code title={session}>{shortKey(session)}</code>
+          <Button
+            icon="close"
+            look="quiet"
+            label="Search in all sessions"
+            onClick={() => replace({ ...place.value.query, session: "" })}
+          />
+        </span>
+      )}
+    </header>
+  );
+}
+
+/** When the view is come to; the browser's own way is for pages that load. */
+function focusOnce(field: HTMLInputElement | null): void {
+  if (field !== null && field.dataset["focused"] === undefined) {
+    field.dataset["focused"] = "";
+    field.focus();
+  }
+}
+
+interface AnsweredParts {
+  readonly answer: Answer;
+  readonly isTyping: boolean;
+  readonly children: preact.ComponentChildren;
+}
+
+function Answered({ answer, isTyping, children }: AnsweredParts) {
+  const { hits, behind, text } = answer;
+  if (text === "" && !isTyping)
+    return (
+      <Empty title="Search everything that was said">
+        Messages, answers and results of tools, in all sessions: words in any order and case, the last may be
+        the beginning of one. What was archived is not looked into; restore it first, in <b>Upkeep</b>.
+      </Empty>
+    );
+  if (text === "") return null;
+  return (
+    <>
+      <p class="count soft" role="status">
+        {hits.length === 0 ? "" : `${many(hits.length, "hit")}, the newest first. `}
+        {behind > 0 && "The index is catching up with what was said last; what it finds comes in here."}
+      </p>
+      {hits.length === 0 ? (
+        <Empty title={`Nothing has all of these words: ${text}`}>
+          Try fewer of them, or the beginning of one as the last. Archives are not looked into.
+        </Empty>
+      ) : (
+        <Found hits={hits} asked={text} />
+      )}
+      {children}
+    </>
+  );
+}
+
+interface MoreParts {
+  readonly count: number;
+  readonly limit: number;
+  readonly more: (limit: number) => void;
+}
+
+function More({ count, limit, more }: MoreParts) {
+  if (count < limit) return null;
+  if (limit >= HITS_MAX)
+    return <p class="soft more">These are the newest {HITS_MAX}. More words find fewer.</p>;
+  return (
+    <p class="more">
+      <Button onClick={() => more(Math.min(HITS_MAX, limit * 2))}>Show more</Button>
+    </p>
+  );
 }

@@ -1,6 +1,139 @@
-import { Empty } from "../../parts/empty.tsx";
+// A session that is open: what it is (head), what was said (transcript), what to say (composer), and what is known of it (panel).
+
+import { useEffect } from "preact/hooks";
+import { Button } from "../../parts/button.tsx";
+import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { useAsked } from "../../state/asking.ts";
+import { useKeys } from "../../state/keys.ts";
+import { hrefOf, place } from "../../state/place.ts";
+import { useRow } from "../../state/rows.ts";
+import { call } from "../../wire/call.ts";
+import type { Row, Status } from "../../wire/events.ts";
+import { Composer } from "./composer.tsx";
+import { deedsOfEntry, forked } from "./entry-deeds.tsx";
+import { Head } from "./head.tsx";
+import { isPanelOpen, setPanel, showTab } from "./panel-state.ts";
+import { Panel } from "./panel.tsx";
+import { Pending } from "./pending.tsx";
+import { useRefreshed } from "./refreshed.ts";
+import { Transcript } from "./transcript.tsx";
 import "./session.css";
+import "./panel.css";
 
 export function Session() {
-  return <Empty title="Session" />;
+  const { of } = place.value;
+  return of === null ? null : <Open key={of} sessionKey={of} />;
+}
+
+function Open({ sessionKey }: { readonly sessionKey: string }) {
+  const known = useRow(sessionKey);
+  const {
+    value: status,
+    fault,
+    again,
+  } = useAsked((signal) => call("status", { sessionKey }, signal), [sessionKey]);
+  useRefreshed(sessionKey, again);
+  const row = known ?? status;
+  const isGone = fault !== null && (fault.code === "not_found" || fault.code === "bad_input");
+  if (isGone) return <Missing sessionKey={sessionKey} why={fault.message} wasThere={status !== null} />;
+  if (row === null && fault !== null) return <Trouble fault={fault} again={again} />;
+  if (row === null) return <Loading what="the session" />;
+  return <There sessionKey={sessionKey} row={row} status={status} again={again} />;
+}
+
+interface ThereParts {
+  readonly sessionKey: string;
+  readonly row: Row;
+  readonly status: Status | null;
+  readonly again: () => void;
+}
+
+function There({ sessionKey, row, status, again }: ThereParts) {
+  const { seq, turn } = place.value.query;
+  useEffect(() => {
+    if (turn !== undefined) showTab("trace");
+  }, [turn]);
+  useKeys("Session", [
+    { key: "p", about: "show or hide the panel", run: () => setPanel(!isPanelOpen.value) },
+    { key: "t", about: "trace of the last turn", run: () => showTab("trace") },
+    { key: "x", about: "context", run: () => showTab("context") },
+    { key: "f", about: "fork it from here on", run: () => void forked(sessionKey) },
+    { key: "e", about: "export", run: () => document.querySelector<HTMLElement>(".export button")?.click() },
+  ]);
+  const at = seq !== undefined && /^\d+$/.test(seq) ? Number(seq) : null;
+  return (
+    <div class={`session-view${isPanelOpen.value ? " with-panel" : ""}`}>
+      <Head row={row} status={status} />
+      <div class="talk">
+        <div class="said">
+          <Transcript
+            sessionKey={sessionKey}
+            at={at}
+            deeds={(entry) => deedsOfEntry({ sessionKey, status, again }, entry)}
+          />
+        </div>
+        <Pending sessionKey={sessionKey} />
+        {isOverFor(row) ? (
+          <Over sessionKey={sessionKey} />
+        ) : (
+          <Composer sessionKey={sessionKey} row={row} status={status} placeholder={invitation(row)} />
+        )}
+      </div>
+      {isPanelOpen.value && <Panel sessionKey={sessionKey} status={status} />}
+    </div>
+  );
+}
+
+/** Others begin again with the next message. */
+const ENDS_FOR_GOOD: ReadonlySet<string> = new Set(["subagent", "cron", "heartbeat"]);
+
+function isOverFor({ state, kind }: Row): boolean {
+  return state === "ended" && ENDS_FOR_GOOD.has(kind);
+}
+
+function invitation({ state, entries }: Row): string {
+  if (state === "ended") return "It has ended; a message begins it again";
+  if (state === "paused") return "It is paused: a message waits until it goes on";
+  return entries === 0
+    ? "Say what you want done (Enter sends, / for commands)"
+    : "Message (Enter sends, / for commands)";
+}
+
+function Over({ sessionKey }: { readonly sessionKey: string }) {
+  return (
+    <div class="over-note" role="status">
+      <p>This session has ended, and takes no more messages. A fork knows what it knew, and goes on.</p>
+      <Button icon="fork" onClick={() => void forked(sessionKey)}>
+        Fork it
+      </Button>
+    </div>
+  );
+}
+
+interface MissingParts {
+  readonly sessionKey: string;
+  readonly why: string;
+  readonly wasThere: boolean;
+}
+
+/** A key that is right, and of which there is no session, may be written to: that opens it. */
+function Missing({ sessionKey, why, wasThere }: MissingParts) {
+  const mayOpen = !wasThere && /a message to it opens it/.test(why);
+  return (
+    <div class="session-view">
+      <div class="talk">
+        <Empty title={wasThere ? "This session is not here any more" : "There is no such session"}>
+          <p>{why}.</p>
+          <p>
+            <a href={hrefOf("processes")}>All sessions</a> · <a href={hrefOf("upkeep")}>Archives</a> ·{" "}
+            <a href={hrefOf("search")}>Search</a>
+          </p>
+        </Empty>
+        <Pending sessionKey={sessionKey} />
+        {mayOpen && (
+          <Composer sessionKey={sessionKey} row={null} status={null} placeholder="A message opens it" />
+        )}
+      </div>
+    </div>
+  );
 }

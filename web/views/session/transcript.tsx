@@ -1,5 +1,22 @@
+// What was said in a session, live, however long it is: a window of it is there, and moves with whoever scrolls.
+
+import { useComputed, useSignal, type Signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { oneLine } from "../../../src/base/harmless.ts";
 import type { Entry } from "../../../src/transcript/entry.ts";
+import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { Icon } from "../../parts/icons.tsx";
 import type { Deed } from "../../parts/menu.tsx";
+import { useKeys } from "../../state/keys.ts";
+import { Line } from "./transcript/line.tsx";
+import { Position } from "./transcript/position.tsx";
+import { Reading, watchConnection } from "./transcript/reading.ts";
+import { rowsOf, type Row } from "./transcript/rows.ts";
+import { Scroller } from "./transcript/scroller.ts";
+import { Speaking, Working } from "./transcript/speaking.tsx";
+import type { Window } from "./transcript/window.ts";
+import "./transcript/transcript.css";
+import "./transcript/folded.css";
 
 interface TranscriptParts {
   readonly sessionKey: string;
@@ -9,6 +26,141 @@ interface TranscriptParts {
   readonly deeds: (entry: Entry) => readonly Deed[];
 }
 
-export function Transcript(_: TranscriptParts) {
-  return null;
+export function Transcript({ sessionKey, at, deeds }: TranscriptParts) {
+  const reading = useMemo(() => new Reading(sessionKey), [sessionKey]);
+  useEffect(() => {
+    const stop = watchConnection(reading);
+    return () => {
+      stop();
+      reading.close();
+    };
+  }, [reading]);
+  useEffect(() => void reading.open(at, at !== null), [reading, at]);
+  const latest = useRef(deeds);
+  latest.current = deeds;
+  const asked = useRef((entry: Entry) => latest.current(entry));
+  const window = reading.window.value;
+  const fault = reading.fault.value;
+  if (window === null && fault !== null) return <Trouble fault={fault} again={() => void reading.open(at)} />;
+  if (window === null) return <Loading what="the transcript" />;
+  return <Scrolled key={sessionKey} reading={reading} window={window} deeds={asked.current} />;
+}
+
+interface ScrolledParts {
+  readonly reading: Reading;
+  readonly window: Window;
+  readonly deeds: (entry: Entry) => readonly Deed[];
+}
+
+function Scrolled({ reading, window, deeds }: ScrolledParts) {
+  const { box, scroller, seen } = useScroller(reading, window);
+  const before = useRef<readonly Row[]>([]);
+  const restarts = reading.restarts.value;
+  const rows = useMemo(
+    () => rowsOf(window.lines, { isAtEnd: window.next === null, restarts }, before.current),
+    [window, restarts],
+  );
+  before.current = rows;
+  useMoving(reading, scroller);
+  const target = reading.target.value;
+  const isAtEnd = window.next === null;
+  return (
+    <section class="transcript" aria-label="Transcript">
+      <Position reading={reading} seen={seen} />
+      <div class="scroll" ref={box} tabIndex={0} aria-label="What was said">
+        <div class="content">
+          {window.prev !== null && <p class="edge">…</p>}
+          {rows.length === 0 && isAtEnd && window.prev === null && (
+            <Empty title="Nothing was said here yet">Write below what you want done.</Empty>
+          )}
+          <div role="feed" aria-label="Entries" aria-busy={reading.loading.value !== null}>
+            {rows.map((row) => (
+              <Line
+                key={row.id}
+                row={row}
+                sessionKey={reading.key}
+                isMarked={target.isMarked && "entry" in row && row.entry?.seq === target.seq}
+                deeds={deeds}
+              />
+            ))}
+          </div>
+          {isAtEnd ? (
+            <>
+              <Speaking speech={reading.speech} />
+              <Working reading={reading} />
+            </>
+          ) : (
+            <p class="edge">…</p>
+          )}
+        </div>
+      </div>
+      <Newest reading={reading} />
+      <Announced said={reading.said} />
+    </section>
+  );
+}
+
+/** The position is kept by what knows nothing of elements that are made here: it is told after each change. */
+function useScroller(reading: Reading, window: Window) {
+  const box = useRef<HTMLDivElement>(null);
+  const scroller = useRef<Scroller | null>(null);
+  const seen = useSignal(1);
+  const shown = useRef<unknown>(null);
+  const target = reading.target.value;
+  useLayoutEffect(() => {
+    if (box.current === null) return;
+    const made = new Scroller(reading, box.current, (seq) => (seen.value = seq));
+    scroller.current = made;
+    return () => made.close();
+  }, [reading]);
+  useLayoutEffect(() => {
+    if (shown.current === target) scroller.current?.settle();
+    else scroller.current?.show(target.seq);
+    shown.current = target;
+  }, [window, target, reading.restarts.value, reading.loading.value]);
+  return { box, scroller, seen };
+}
+
+function useMoving(reading: Reading, scroller: { readonly current: Scroller | null }): void {
+  const move = (by: 1 | -1): void => {
+    const rows = scroller.current?.rows.filter((row) => !row.classList.contains("day")) ?? [];
+    const focused = document.activeElement?.closest<HTMLElement>("[data-row]") ?? null;
+    const inSight = scroller.current?.inSight.filter((row) => rows.includes(row)) ?? [];
+    const at = focused === null ? -1 : rows.indexOf(focused);
+    const next = at === -1 ? inSight.at(by === 1 ? 0 : -1) : rows[at + by];
+    next?.focus({ preventScroll: true });
+    next?.scrollIntoView({ block: "nearest" });
+  };
+  useKeys("Transcript", [
+    { key: "j", about: "next message", run: () => move(1) },
+    { key: "k", about: "message before", run: () => move(-1) },
+    { key: "g g", about: "first entry", run: () => void reading.open(1) },
+    { key: "G", about: "newest entry", run: () => void reading.open(null) },
+    { key: "Home", about: "first entry", run: () => void reading.open(1) },
+    { key: "End", about: "newest entry", run: () => void reading.open(null) },
+  ]);
+}
+
+/** Shown while the newest entry is not seen, or not there. */
+function Newest({ reading }: { readonly reading: Reading }) {
+  const fresh = reading.fresh.value;
+  const isFar = reading.isFar.value;
+  if (!isFar) return null;
+  return (
+    <button type="button" class="newest" onClick={() => void reading.open(null)}>
+      <Icon name="down" /> Newest{fresh > 0 && ` (${fresh} new)`}
+    </button>
+  );
+}
+
+/** Characters of an answer that are said aloud by themselves; who wants more goes there. */
+const SAID_CHARS = 400;
+
+function Announced({ said }: { readonly said: Signal<string> }) {
+  const words = useComputed(() => oneLine(said.value.slice(0, SAID_CHARS)));
+  return (
+    <div class="hidden" role="status" aria-live="polite">
+      {words}
+    </div>
+  );
 }

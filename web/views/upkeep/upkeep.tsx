@@ -1,6 +1,157 @@
-import { Empty } from "../../parts/empty.tsx";
+// What keeps the disk bounded: the plan before it is done, doing it, and what was put out of the way.
+
+import { bytes, many, whole } from "../../../src/base/figures.ts";
+import { ask } from "../../parts/dialog.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { Ago } from "../../parts/text.tsx";
+import { useAsked } from "../../state/asking.ts";
+import { call } from "../../wire/call.ts";
+import { apply, applying, isUnderWay } from "./applying.ts";
+import { Archives } from "./archives.tsx";
+import { Steps } from "./steps.tsx";
+import { planWords, reportWords, stepsOf, type Plan } from "./words.ts";
 import "./upkeep.css";
 
+/** Steps that are asked for at once. */
+const PAGE_STEPS = 500;
+
 export function Upkeep() {
-  return <Empty title="Upkeep" />;
+  const plan = useAsked(async (signal) => await call("upkeepPlan", { limit: PAGE_STEPS }, signal), []);
+  const { value, fault, again } = plan;
+  const isBusy = isUnderWay();
+  return (
+    <div class="view">
+      <header>
+        <h1>Upkeep</h1>
+        <div class="push deeds">
+          <Button icon="refresh" look="quiet" label="Look again" onClick={again} />
+          {value !== null && stepsOf(value.totals) > 0 && (
+            <Button look="main" isDisabled={isBusy} onClick={() => void applied(value, again)}>
+              {value.totals.purge > 0 ? "Apply…" : "Apply"}
+            </Button>
+          )}
+        </div>
+      </header>
+      <div class="body">
+        <div class="inner upkeep">
+          <Progress />
+          {value === null && fault === null && <Loading what="the plan" />}
+          {fault !== null && <Trouble fault={fault} again={again} />}
+          {value !== null && <Planned plan={value} again={again} />}
+          <Archives isBusy={isBusy} after={again} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Only what is erased for good is asked about. */
+async function applied({ totals }: Plan, after: () => void): Promise<void> {
+  const isAgreed =
+    totals.purge === 0 ||
+    (await ask({
+      title: "Erase archives for good?",
+      text: `This would ${planWords(totals)}. The ${totals.purge === 1 ? "archive that is" : `${whole(totals.purge)} archives that are`} erased cannot be brought back.`,
+      verb: `Erase ${many(totals.purge, "archive")}, and do the rest`,
+      isDangerous: true,
+      run: async () => {},
+    }));
+  if (!isAgreed) return;
+  await apply();
+  after();
+}
+
+function Planned({ plan, again }: { readonly plan: Plan; readonly again: () => void }) {
+  const { totals, usedBytes, leftBytes, overBytes, mode, madeAt } = plan;
+  const steps = stepsOf(totals);
+  return (
+    <section aria-label="Plan">
+      {steps === 0 ? (
+        <Empty title="Nothing is to be done">
+          <p>
+            {bytes(usedBytes)} are used. Upkeep watches for sessions that nobody has used for long, sub-agents and runs that
+            ended, transcripts that grow large, archives that are old, blobs that nobody names, and the disk's budget. The
+            rules are under <code>upkeep</code> in the configuration.
+          </p>
+        </Empty>
+      ) : (
+        <>
+          <p class="lead">
+            A run now would {planWords(totals)}.{" "}
+            <span class="soft">
+              Looked <Ago at={madeAt} />.
+            </span>
+          </p>
+          <Tiles plan={plan} />
+        </>
+      )}
+      {overBytes > 0 && (
+        <p class="note">
+          {bytes(overBytes)} above upkeep.diskMiB stay: they are of sessions that are protected, blobs that are named, or
+          archives of today. Unpin or remove some, or allow more.
+        </p>
+      )}
+      <p class="soft mode">
+        {mode === "warn"
+          ? "Mode warn: sessiond looks every so often and says what it would do. It is done when somebody applies it here."
+          : "Mode enforce: sessiond does this by itself, every so often. Apply does it now."}
+        {steps > 0 && leftBytes !== usedBytes && ` ${bytes(usedBytes)} are used now, about ${bytes(leftBytes)} then.`}
+      </p>
+      {steps > 0 && <Steps key={madeAt} plan={plan} again={again} />}
+    </section>
+  );
+}
+
+const TILES = [
+  ["archive", "sessions are archived"],
+  ["purge", "archives are erased for good"],
+  ["rotate", "sessions get a new file"],
+  ["pack", "archives are packed"],
+  ["collect", "blobs are removed"],
+] as const;
+
+function Tiles({ plan: { totals } }: { readonly plan: Plan }) {
+  return (
+    <ul class="counts">
+      {TILES.filter(([each]) => totals[each] > 0).map(([each, words]) => (
+        <li key={each} class={`card${each === "purge" ? " bad" : ""}`}>
+          <strong>{whole(totals[each])}</strong>
+          <span>{words}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Progress() {
+  const now = applying.value;
+  if (now === null) return null;
+  const { run, fault } = now;
+  if (fault !== null)
+    return (
+      <Trouble
+        fault={fault}
+        {...(run === null ? {} : { again: () => void apply() })}
+      />
+    );
+  if (run?.isDone === true && run.report !== null)
+    return (
+      <div class="note good" role="status">
+        {reportWords(run.report).map((line) => (
+          <p key={line}>{line}</p>
+        ))}
+      </div>
+    );
+  const { done, of, bytes: size } = run?.progress ?? { done: 0, of: 0, bytes: 0 };
+  const isLooking = run === null || run.planned === null;
+  const words = isLooking ? "Looking at what there is …" : `${whole(done)} of ${whole(of)} steps, ${bytes(size)}`;
+  return (
+    <div class="progress" role="status">
+      <label>
+        <span>{words}</span>
+        {isLooking || of === 0 ? <progress /> : <progress value={done} max={of} />}
+      </label>
+    </div>
+  );
 }

@@ -1,11 +1,12 @@
-// What an entry of a transcript says to a person. Entries may have been written by others, so nothing in them is believed
-// before it is looked at.
+// What an entry of a transcript says to a person, in a terminal and on a page: so nothing here needs Node. Entries may have been
+// written by others, so nothing in them is believed before it is looked at.
 
-import { isAlert } from "../../mail/beat.ts";
-import { isReport, taskOf } from "../../mail/task.ts";
-import type { Provenance } from "../../routing/provenance.ts";
-import { textOf, type Block, type Entry } from "../../transcript/entry.ts";
-import { count, cut, many, oneLine } from "../output.ts";
+import { count, many } from "../base/figures.ts";
+import { cut, oneLine } from "../base/harmless.ts";
+import { isAlert } from "../mail/beat.ts";
+import { isReport, taskOf } from "../mail/task.ts";
+import type { Provenance } from "../routing/provenance.ts";
+import { textOf, type Block, type Entry } from "../transcript/entry.ts";
 
 export interface ToolCalled {
   readonly id: string;

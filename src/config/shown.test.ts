@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "./load.ts";
+import type { ConfigInput } from "./schema.ts";
+import { shownConfig } from "./shown.ts";
+
+const SECRETS = {
+  key: "heron-of-the-lake",
+  header: "walks at dawn",
+  headerPart: "among the reeds",
+  hook: "a-webhook-signs-with-this-text-here",
+  mcpEnv: "stork-on-the-roof",
+  mcpHeader: "swift in the sky",
+  urlQuery: "crane-by-the-sea",
+  argument: "wren-in-the-hedge",
+  inPassword: "tern-on-the-wind",
+  inOne: "finch-in-the-oak",
+  envKey: "sk-from-the-environment",
+};
+
+const INPUT: ConfigInput = {
+  home: "/simulated",
+  models: {
+    providers: {
+      ollama: {
+        baseUrl: "http://localhost:1/v1",
+        apiKey: SECRETS.key,
+        headers: { "x-team": SECRETS.header, "x-part": "${PART}" },
+        models: { qwen3: { windowTokens: 1_000 } },
+      },
+    },
+    aliases: { local: "ollama/qwen3" },
+  },
+  mcpServers: {
+    files: {
+      command: "files",
+      args: [
+        "--api-key",
+        SECRETS.argument,
+        `--token=${SECRETS.inOne}`,
+        "--root",
+        "/srv",
+        SECRETS.mcpEnv,
+        `postgres://ann:${SECRETS.inPassword}@db`,
+      ],
+      env: { FILES_TOKEN: "${STORK}" },
+    },
+    web: {
+      url: `http://localhost:2/mcp?token=${SECRETS.urlQuery}`,
+      headers: { Authorization: `Bearer ${SECRETS.mcpHeader}` },
+    },
+  },
+  webhooks: { ci: { secret: SECRETS.hook } },
+};
+
+test("all that is configured is shown as plain JSON, and no secret, wherever it is written", () => {
+  const env = {
+    PART: SECRETS.headerPart,
+    STORK: SECRETS.mcpEnv,
+    ANTHROPIC_API_KEY: SECRETS.envKey,
+  };
+  const config = readConfig(INPUT, { homeDir: "/simulated", cwd: "/simulated", env });
+  const shown = shownConfig(config);
+  assert.deepEqual(JSON.parse(JSON.stringify(shown)), shown, "nothing of it is lost as JSON");
+  const text = JSON.stringify(shown);
+  for (const [where, secret] of Object.entries(SECRETS)) assert.ok(!text.includes(secret), where);
+
+  const { models, mcp, webhooks, agents, gateway } = shown as unknown as {
+    readonly models: { readonly providers: Record<string, object>; readonly aliases: object };
+    readonly mcp: Record<string, object>;
+    readonly webhooks: Record<string, object>;
+    readonly agents: Record<string, { readonly model: string }>;
+    readonly gateway: object;
+  };
+  assert.deepEqual(models.providers["ollama"], {
+    id: "ollama",
+    api: "openai-compatible",
+    baseUrl: "http://localhost:1/v1",
+    apiKey: "[secret]",
+    keyNames: ["OLLAMA_API_KEY"],
+    headers: { "x-team": "[secret]", "x-part": "[secret]" },
+    concurrency: null,
+    models: { qwen3: { windowTokens: 1_000, outputTokensMax: null, images: null, prices: null } },
+  });
+  assert.deepEqual(mcp["files"], {
+    kind: "stdio",
+    name: "files",
+    command: "files",
+    args: [
+      "--api-key",
+      "[secret]",
+      "--token=[redacted]",
+      "--root",
+      "/srv",
+      "[secret]",
+      "postgres://ann:[redacted]@db",
+    ],
+    env: { FILES_TOKEN: "[secret]" },
+    cwd: "/simulated",
+  });
+  assert.deepEqual(webhooks["ci"], { name: "ci", secret: "[secret]", url: null, agent: null });
+  assert.deepEqual([models.aliases, agents["main"]?.model], [{ local: "ollama/qwen3" }, "rehearsal/default"]);
+  assert.deepEqual(gateway, config.gateway, "what is no secret is shown as it is");
+});

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { test, type TestContext } from "node:test";
+import type { Page } from "playwright-core";
+import type { Output } from "../../src/calls/door.ts";
+import { textOf, type Entry } from "../../src/transcript/entry.ts";
+import { Daemon } from "../gateway/daemon.ts";
+import { visit } from "./browser.ts";
+
+const MAIN = "agent:main:main";
+const HERE = `#/session/${encodeURIComponent(MAIN)}`;
+
+/** A picture of one dot. */
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
+async function open(test: TestContext, daemon: Daemon): Promise<Page> {
+  const page = await visit(test, daemon, { at: HERE });
+  await page.getByLabel("Message", { exact: true }).waitFor();
+  return page;
+}
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByLabel("Message", { exact: true }).fill(text);
+  await page.keyboard.press("Enter");
+}
+
+/** What people have said in it, in the order in which it was read. */
+async function letters(daemon: Daemon): Promise<readonly string[]> {
+  const { entries } = await daemon.call("entries", { sessionKey: MAIN });
+  return (entries as unknown as Entry[]).flatMap((entry) =>
+    entry.type === "message" && entry.message.role === "user" ? [textOf(entry)] : [],
+  );
+}
+
+/** Waits until there is such a session, whatever it takes. */
+async function until(daemon: Daemon, isSo: (status: Output<"status">) => boolean): Promise<Output<"status">> {
+  for (;;) {
+    const status = await daemon.call("status", { sessionKey: MAIN });
+    if (isSo(status)) return status;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A port that was free a moment ago: a daemon that is started again has to be where its page looks for it. */
+async function freePort(): Promise<string> {
+  const server = createServer();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  server.listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as { readonly port: number };
+    server.close(() => resolve(String(port)));
+  });
+  return await promise;
+}
+
+test("from the link to the first answer: a draft survives a reload, Enter sends it, and the answer is there", async (t) => {
+  const daemon = await Daemon.start(t);
+  const page = await open(t, daemon);
+  const field = page.getByLabel("Message", { exact: true });
+  await field.fill("hello");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("world");
+  await page.reload();
+  await field.waitFor();
+  assert.equal(await field.inputValue(), "hello\nworld");
+  await field.press("Enter");
+  await page.getByLabel("Transcript").getByText("you said").waitFor();
+  assert.equal(await field.inputValue(), "");
+  await page.getByLabel("Messages on their way").waitFor({ state: "detached" });
+  assert.deepEqual(await letters(daemon), ["hello\nworld"]);
+});
+
+test("a message that is sent while the daemon is down, or whose receipt is lost, arrives once and in its order", async (t) => {
+  const daemon = await Daemon.start(t, { env: { SESSIOND_PORT: await freePort() } });
+  const page = await open(t, daemon);
+  await daemon.kill();
+  await say(page, "while it was down");
+  await page.getByText("It is tried again by itself").waitFor();
+  await say(page, "and after that");
+  await daemon.begin();
+  await page.getByLabel("Messages on their way").waitFor({ state: "detached" });
+  assert.deepEqual(await letters(daemon), ["while it was down", "and after that"]);
+
+  let isLost = false;
+  await page.route("**/rpc", async (route) => {
+    const isSend = (route.request().postData() ?? "").includes('"method":"send"');
+    if (isLost || !isSend) return await route.continue();
+    isLost = true;
+    await route.fetch(); // The daemon has it, and the page is never told.
+    await route.abort();
+  });
+  await say(page, "without a receipt");
+  await page.getByLabel("Transcript").getByText("without a receipt", { exact: true }).waitFor();
+  await page.getByLabel("Messages on their way").waitFor({ state: "detached" });
+  assert.equal(isLost, true);
+  assert.deepEqual((await letters(daemon)).slice(2), ["without a receipt"]);
+});
+
+test("what a message does to a turn that runs is chosen, and Stop ends the turn", async (t) => {
+  const daemon = await Daemon.start(t);
+  const page = await open(t, daemon);
+  await say(page, "!slow 600000\n!say never");
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await page.getByLabel("While it works").selectOption("followup");
+  await say(page, "after it");
+  await page.getByLabel("Messages on their way").getByText("read after this turn").waitFor();
+  assert.equal((await until(daemon, () => true)).waitingLetters, 1);
+  await page.keyboard.press("Control+.");
+  await page.getByLabel("Messages on their way").waitFor({ state: "detached" });
+  await until(daemon, ({ state }) => state === "idle");
+  assert.deepEqual(await letters(daemon), ["!slow 600000\n!say never", "after it"]);
+  assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
+
+  await say(page, "!slow 600000\n!say never");
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await page.getByLabel("While it works").selectOption("interrupt");
+  await say(page, "now!");
+  await page.getByLabel("Transcript").getByText("now!", { exact: true }).waitFor();
+  await until(daemon, ({ state }) => state === "idle");
+
+  await page.getByLabel("While it works").selectOption("");
+  await say(page, "!slow 600000\n!say never");
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await say(page, "steering");
+  await page.getByLabel("Messages on their way").getByText("read before the next step").waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByLabel("Transcript").getByText("steering", { exact: true }).waitFor();
+});
+
+test("commands are completed and obeyed with the keyboard alone; what is none may be sent as a message", async (t) => {
+  const daemon = await Daemon.start(t);
+  const page = await open(t, daemon);
+  const field = page.getByLabel("Message", { exact: true });
+  await field.fill("/stat");
+  await page.getByRole("option", { name: "/status" }).waitFor();
+  assert.equal(await field.getAttribute("aria-expanded"), "true");
+  await page.keyboard.press("Tab");
+  assert.equal(await field.inputValue(), "/status");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Answer to /status").getByText(`${MAIN} · idle`).waitFor();
+  assert.equal(await field.inputValue(), "");
+
+  await field.fill("/model rehearsal/");
+  const first = page.getByRole("option").first();
+  await first.waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.locator("[role=option][aria-selected=true]", { hasText: "rehearsal/large" }).waitFor();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  assert.equal(await field.inputValue(), "/model rehearsal/small");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Answer to /model rehearsal/small").waitFor();
+  await until(daemon, ({ model }) => model === "rehearsal/small");
+
+  await field.fill("/m");
+  await page.getByRole("listbox").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("listbox").waitFor({ state: "detached" });
+  assert.equal(await field.inputValue(), "/m", "Escape closes the list, and nothing else");
+
+  await say(page, "/nonsense");
+  await page.getByRole("button", { name: "Send it as a message" }).click();
+  await page.getByLabel("Transcript").getByText("/nonsense", { exact: true }).waitFor();
+  await say(page, "//etc/hosts");
+  await page.getByLabel("Transcript").getByText("/etc/hosts", { exact: true }).waitFor();
+  assert.deepEqual(await letters(daemon), ["/nonsense", "/etc/hosts"]);
+});
+
+test("pictures and text files arrive with the message and its model; what is neither is refused in words", async (t) => {
+  const daemon = await Daemon.start(t);
+  const page = await open(t, daemon);
+  await page.getByLabel("Files to attach").setInputFiles([
+    { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(PNG, "base64") },
+    { name: "twice.png", mimeType: "image/png", buffer: Buffer.from(PNG, "base64") },
+    { name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("# Notes\n```\ncode\n```\n") },
+    { name: "program", mimeType: "application/octet-stream", buffer: Buffer.from([0x7f, 0x45, 0, 0xff]) },
+    { name: "huge.txt", mimeType: "text/plain", buffer: Buffer.alloc(1024 * 1024, "a") },
+  ]);
+  await page.getByText("program is neither text nor a picture").waitFor();
+  await page.getByText("huge.txt has 1.0 MB").waitFor();
+  await page.getByLabel("Attached").getByText("notes.md").waitFor();
+  await page.getByRole("button", { name: "Remove twice.png" }).click();
+  await page.getByLabel("Model").selectOption("rehearsal/large");
+  await say(page, "look at these");
+  await page.getByLabel("Transcript").getByText("look at these").first().waitFor();
+  await page.getByLabel("Attached").waitFor({ state: "detached" });
+  assert.equal((await until(daemon, ({ state }) => state === "idle")).model, "rehearsal/large");
+  const { entries } = await daemon.call("entries", { sessionKey: MAIN });
+  const [letter] = (entries as unknown as Entry[]).filter((entry) => entry.type === "message");
+  assert.ok(letter?.type === "message" && Array.isArray(letter.message.content));
+  assert.deepEqual(
+    letter.message.content.map(({ type }) => type),
+    ["text", "image"],
+  );
+  assert.equal(textOf(letter), "look at these\n\nnotes.md:\n\n````\n# Notes\n```\ncode\n```\n````");
+});
+
+test("a refused message says why in its place, and its words come back to be edited", async (t) => {
+  const daemon = await Daemon.start(t);
+  const { token } = await daemon.call("createToken", { name: "guest", scope: "read" });
+  const page = await visit(t, daemon, { isSignedIn: false, at: HERE });
+  await page.getByLabel("Token").fill(token);
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Message", { exact: true }).waitFor();
+  await say(page, "may I?");
+  const pending = page.getByLabel("Messages on their way");
+  await pending.getByText("Not sent:").waitFor();
+  await pending.getByRole("button", { name: "Try again" }).click();
+  await pending.getByText("Not sent:").waitFor();
+  await page.reload();
+  await pending.getByText("may I?").waitFor();
+  await pending.getByRole("button", { name: "Edit" }).click();
+  await pending.waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "may I?");
+  assert.deepEqual(await letters(daemon), []);
+});

@@ -1,0 +1,56 @@
+// Pictures of every view for docs/page.md: `npm run screenshots` makes them anew, from a real daemon and a real browser, so that they
+// show what is there.
+
+import { mkdirSync } from "node:fs";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { Daemon } from "../gateway/daemon.ts";
+import { launch, visitIn, type Visit } from "./browser.ts";
+import { MAIN, play, STAGE_CONFIG } from "./stage.ts";
+
+const OUT = new URL("../../docs/page/", import.meta.url).pathname;
+
+interface Picture extends Visit {
+  readonly name: string;
+  readonly at: string;
+  /** What must be there before it is taken. */
+  readonly waitFor: string;
+  readonly before?: (page: Page) => Promise<void>;
+}
+
+const SESSION = `#/session/${encodeURIComponent(MAIN)}`;
+const PHONE = { width: 390, height: 800 };
+
+const PICTURES: readonly Picture[] = [
+  { name: "processes", at: "#/processes", waitFor: "pricing of Initech" },
+  { name: "processes-dark", at: "#/processes", waitFor: "pricing of Initech", dark: true },
+  { name: "session", at: SESSION, waitFor: "pricing of Initech" },
+  { name: "session-dark", at: SESSION, waitFor: "pricing of Initech", dark: true },
+  { name: "session-phone", at: SESSION, waitFor: "pricing of Initech", ...PHONE },
+  {
+    name: "overview",
+    at: "#/overview",
+    waitFor: "agent:research:main",
+    before: (page) => page.waitForTimeout(20_000),
+  },
+  { name: "schedule", at: "#/schedule", waitFor: "morning" },
+  { name: "search", at: "#/search?text=invoice", waitFor: "paid" },
+  { name: "memory", at: "#/memory/main?path=MEMORY.md", waitFor: "What to remember" },
+  { name: "upkeep", at: "#/upkeep", waitFor: "Upkeep" },
+  { name: "settings", at: "#/settings", waitFor: "rehearsal/default" },
+  { name: "processes-phone", at: "#/processes", waitFor: "pricing of Initech", ...PHONE },
+];
+
+test("pictures of every view", async (t) => {
+  const daemon = await Daemon.start(t, { config: STAGE_CONFIG });
+  await play(daemon);
+  const browser = await launch(t);
+  mkdirSync(OUT, { recursive: true });
+  for (const { name, waitFor, before, ...wishes } of PICTURES) {
+    const page = await visitIn(browser, t, daemon, { height: 760, ...wishes });
+    await page.locator("main").getByText(waitFor).first().waitFor();
+    await before?.(page);
+    await page.waitForTimeout(800); // Things that come in one after the other are there.
+    await page.screenshot({ path: `${OUT}${name}.png` });
+  }
+});

@@ -1,0 +1,181 @@
+// One line of the table: a session, or those below it that have ended.
+
+import { age, count, many, money } from "../../../src/base/figures.ts";
+import { clean, oneLine } from "../../../src/base/harmless.ts";
+import { Icon } from "../../parts/icons.tsx";
+import { Menu } from "../../parts/menu.tsx";
+import { Gauge, State } from "../../parts/state.tsx";
+import { Ago, shortKey } from "../../parts/text.tsx";
+import { since } from "../../state/now.ts";
+import { hrefOf } from "../../state/place.ts";
+import type { Row } from "../../wire/events.ts";
+import { deedsOf } from "../deeds.tsx";
+import type { Branch, Fold, Line } from "./forest.ts";
+
+export const LINE_PX = 38;
+export const HEAD_PX = 32;
+
+export interface LineParts {
+  readonly line: Line<Row>;
+  readonly isSelected: boolean;
+  readonly select: (key: string) => void;
+  readonly toggle: (line: Line<Row>) => void;
+  readonly openSession: (key: string) => void;
+}
+
+export function idOf(key: string): string {
+  return `line-${encodeURIComponent(key)}`;
+}
+
+export function Columns() {
+  const names = ["Session", "State", "Class", "Model", "Context", "Tokens", "Cost", "Age", "Changed"];
+  return (
+    <div class="line columns" role="row" aria-rowindex={1}>
+      {names.map((name) => (
+        <span key={name} role="columnheader" class={name.toLowerCase()}>
+          {name}
+        </span>
+      ))}
+      <span role="columnheader" class="deeds">
+        <span class="hidden">Deeds</span>
+      </span>
+    </div>
+  );
+}
+
+export function LineOf(parts: LineParts) {
+  const { line, isSelected, select, openSession, toggle } = parts;
+  const canOpen = line.type === "fold" || line.isParent;
+  return (
+    <div
+      id={idOf(line.key)}
+      class={`line ${line.type}${isSelected ? " selected" : ""}`}
+      role="row"
+      aria-level={line.depth + 1}
+      aria-rowindex={line.at + 2}
+      aria-selected={isSelected}
+      {...(canOpen ? { "aria-expanded": line.isOpen } : {})}
+      onClick={() => {
+        select(line.key);
+        if (line.type === "fold") toggle(line);
+      }}
+      onDblClick={() => {
+        if (line.type === "row") openSession(line.key);
+      }}
+    >
+      {line.type === "row" ? <Cells branch={line} toggle={toggle} /> : <FoldCell fold={line} />}
+    </div>
+  );
+}
+
+/** As far to the right as it is deep; more than this would leave no room for words. */
+const DEPTH_SHOWN_MAX = 8;
+
+function indent(depth: number): Readonly<Record<string, number>> {
+  return { "--depth": Math.min(depth, DEPTH_SHOWN_MAX) };
+}
+
+function FoldCell({ fold }: { readonly fold: Fold<Row> }) {
+  return (
+    <span role="gridcell" class="session" style={indent(fold.depth)}>
+      <span class="twist" aria-hidden="true">
+        <Icon name={fold.isOpen ? "down" : "right"} />
+      </span>
+      <span class="soft">{fold.count.toLocaleString("en-US")} ended</span>
+    </span>
+  );
+}
+
+function Cells({ branch, toggle }: { readonly branch: Branch<Row>; readonly toggle: LineParts["toggle"] }) {
+  const { row } = branch;
+  const why = whyOf(row);
+  return (
+    <>
+      <Named branch={branch} toggle={toggle} />
+      <span role="gridcell" class="state-cell" title={clean(row.why ?? row.state)}>
+        <State row={row} />
+        {why !== "" && <span class="why">{why}</span>}
+      </span>
+      <span role="gridcell" class="class soft">
+        {row.class ?? "–"}
+      </span>
+      <span role="gridcell" class="model soft" title={clean(row.model)}>
+        {modelName(row.model)}
+      </span>
+      <span role="gridcell" class="context">
+        <Gauge part={row.contextTokens} of={row.windowTokens} label="Context" />
+      </span>
+      <span role="gridcell" class="tokens">
+        {count(row.tokens)}
+      </span>
+      <span role="gridcell" class="cost">
+        {money(row.cost)}
+      </span>
+      <span role="gridcell" class="age soft">
+        {age(since(row.bornAt))}
+      </span>
+      <span role="gridcell" class="changed soft">
+        <Ago at={row.updatedAt} />
+      </span>
+      <span role="gridcell" class="deeds" onDblClick={(event: Event) => event.stopPropagation()}>
+        <Menu label={`What can be done to ${shortKey(row.sessionKey)}`} deeds={deedsOf(row)} />
+      </span>
+    </>
+  );
+}
+
+function Named({ branch, toggle }: { readonly branch: Branch<Row>; readonly toggle: LineParts["toggle"] }) {
+  const { row, depth, isParent, isOpen } = branch;
+  const title = oneLine(row.title);
+  const isFar = branch.above === null && row.parent !== null;
+  return (
+    <span role="gridcell" class="session" style={indent(depth)}>
+      {isParent ? (
+        <button
+          type="button"
+          class="twist"
+          tabIndex={-1}
+          aria-label={isOpen ? "Close what is below it" : "Open what is below it"}
+          onClick={(event: MouseEvent) => {
+            event.stopPropagation();
+            toggle(branch);
+          }}
+        >
+          <Icon name={isOpen ? "down" : "right"} />
+        </button>
+      ) : (
+        <span class="twist" />
+      )}
+      <a class="mono" href={hrefOf("session", row.sessionKey)} title={row.sessionKey} tabIndex={-1}>
+        {shortKey(row.sessionKey)}
+      </a>
+      {isFar && (
+        <span class="tag" title={`A child of ${row.parent}`}>
+          of {shortKey(row.parent ?? "")}
+        </span>
+      )}
+      {title !== "" && (
+        <span class="title" title={title}>
+          {title}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function modelName(id: string): string {
+  const name = id.slice(id.indexOf("/") + 1);
+  return clean(name === "default" ? id : name);
+}
+
+/** Without what the state says already; of those that wait for many children, for how many. */
+function whyOf({ why, state }: Row): string {
+  if (why === null || state === "idle") return "";
+  const words = oneLine(why).replace(/ since \d{4}-[\d:T.-]+Z/, "");
+  if (state === "running") return words.replace(/^step \d+ of a turn(?:: )?/, "");
+  if (state === "ended") return words.replace(/^ended \((\w+)\)/, "$1");
+  const [, names, more = "0"] =
+    /^waits for its children: (\S+(?:, \S+)*)(?: and (\d+) more)?$/.exec(words) ?? [];
+  if (names === undefined) return words;
+  return `for ${many(names.split(", ").length + Number(more), "child", "children")}`;
+}

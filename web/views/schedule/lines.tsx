@@ -1,0 +1,143 @@
+// A job and a heartbeat, each in a line.
+
+import { many } from "../../../src/base/figures.ts";
+import { oneLine } from "../../../src/base/harmless.ts";
+import { Button } from "../../parts/button.tsx";
+import { Menu } from "../../parts/menu.tsx";
+import { Dot } from "../../parts/state.tsx";
+import { Ago, shortKey, Title } from "../../parts/text.tsx";
+import { nowMs } from "../../state/now.ts";
+import { hrefOf } from "../../state/place.ts";
+import { beatNow, deedsOf, nameOf } from "./deeds.tsx";
+import type { Heartbeat, JobRow } from "./jobs.ts";
+import { dotOf, inWords, minutesText, whenWords } from "./words.ts";
+
+export function JobLine({ job, again }: { readonly job: JobRow; readonly again: () => void }) {
+  const { id, name, message, when, next, last, target, failures } = job;
+  return (
+    <tr>
+      <td class="name">
+        <a href={hrefOf("schedule", id)}>{nameOf(job)}</a>
+        {name !== "" && (
+          <small class="about">
+            <Title text={message} />
+          </small>
+        )}
+      </td>
+      <td title={when}>{whenWords(when)}</td>
+      <td>
+        <Next of={job} next={next} />
+      </td>
+      <td>
+        {last === null ? (
+          <span class="soft">none yet</span>
+        ) : (
+          <Dot is={dotOf(last.outcome)}>
+            {last.outcome ?? "goes on"}
+            {last.endedAt !== null && (
+              <span class="soft">
+                <Ago at={last.endedAt} />
+              </span>
+            )}
+          </Dot>
+        )}
+        {failures > 1 && <small class="about">{many(failures, "failure")} in a row</small>}
+      </td>
+      <td>
+        <Where target={target} />
+      </td>
+      <td class="deeds">
+        <Menu label={`What can be done to ${nameOf(job)}`} deeds={deedsOf(job, again)} />
+      </td>
+    </tr>
+  );
+}
+
+/** When it is due; of what is not, why. */
+function Next({ of, next }: { readonly of: Pick<JobRow, "state" | "why">; readonly next: string | null }) {
+  if (of.state === "running") return <Dot is="running">runs now</Dot>;
+  if (next === null)
+    return (
+      <>
+        <Dot is={of.why === null ? "ended" : "bad"}>{of.state}</Dot>
+        {of.why !== null && <small class="about">{oneLine(of.why)}</small>}
+      </>
+    );
+  return <At time={next} />;
+}
+
+export function At({ time }: { readonly time: string }) {
+  return (
+    <>
+      <time dateTime={time}>{inWords(time, nowMs.value)}</time>
+      <small class="about">{exactly(time)}</small>
+    </>
+  );
+}
+
+/** By the clock of who looks: today's only the time. */
+export function exactly(time: string): string {
+  const at = new Date(time);
+  const isToday = at.toDateString() === new Date(nowMs.value).toDateString();
+  const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  return isToday
+    ? at.toLocaleTimeString("en-GB", clock)
+    : at.toLocaleString("en-GB", { weekday: "short", day: "numeric", month: "short", ...clock });
+}
+
+export function Where({ target }: { readonly target: string }) {
+  if (!target.startsWith("agent:")) return <>{target}</>;
+  return (
+    <a href={hrefOf("session", target)} title={target}>
+      {shortKey(target)}
+    </a>
+  );
+}
+
+export function HeartbeatLine({ beat, again }: { readonly beat: Heartbeat; readonly again: () => void }) {
+  const { agent, everyMinutes, nextAt, last, failures, state, task, hours } = beat;
+  return (
+    <tr>
+      <td class="name">
+        <a href={hrefOf("schedule", `heartbeat:${agent}`)}>heartbeat of {agent}</a>
+        <small class="about">{TASKS[task]}</small>
+      </td>
+      <td>
+        {everyMinutes === 0 ? "never" : `every ${minutesText(everyMinutes)}`}
+        {hours !== null && <small class="about">{`${hours.from}–${hours.to} ${hours.timezone}`}</small>}
+      </td>
+      <td>
+        {state === "paused" && <Dot is="paused">paused</Dot>}
+        {state === "running" && <Dot is="running">beats now</Dot>}
+        {state === "idle" && (nextAt === null ? <Dot is="ended">never</Dot> : <At time={nextAt} />)}
+      </td>
+      <td>
+        {last === null ? (
+          <span class="soft">none yet</span>
+        ) : (
+          <Dot is={dotOf(last.outcome)}>
+            {last.outcome}
+            <span class="soft">
+              <Ago at={last.at} />
+            </span>
+          </Dot>
+        )}
+        {failures > 0 && <small class="about">{many(failures, "failure")} in a row</small>}
+      </td>
+      <td>
+        <Where target={`agent:${agent}:heartbeat`} />
+      </td>
+      <td class="deeds">
+        {everyMinutes > 0 && (
+          <Button icon="play" look="quiet" label={`Beat now: ${agent}`} onClick={() => void beatNow(agent, again)} />
+        )}
+      </td>
+    </tr>
+  );
+}
+
+export const TASKS: Readonly<Record<Heartbeat["task"], string>> = {
+  there: "looks after its HEARTBEAT.md",
+  none: "HEARTBEAT.md asks for nothing, so nobody is asked",
+  unreadable: "HEARTBEAT.md cannot be read",
+};

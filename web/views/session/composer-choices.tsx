@@ -1,0 +1,90 @@
+// Completion of commands: a list above what is typed. Arrows choose, Tab or Enter takes, Escape closes; what is typed goes on.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Output } from "../../../src/calls/door.ts";
+import { choicesFor, type Choice, type Commands } from "./completing.ts";
+
+export interface Known {
+  readonly commands: Commands;
+  readonly models: Output<"models">;
+}
+
+export interface Choosing {
+  readonly list: readonly Choice[];
+  readonly at: number;
+  readonly choose: (choice: Choice) => void;
+  /** True: the key was for the list. */
+  readonly taken: (event: KeyboardEvent) => boolean;
+  /** What the text field says of the list, for who does not see it. */
+  readonly field: Readonly<Record<string, string | boolean>>;
+}
+
+const LIST = "command-choices";
+
+export function useChoices(text: string, known: Known | null, take: (text: string) => void): Choosing {
+  const [at, setAt] = useState(0);
+  const [closedAt, setClosedAt] = useState<string | null>(null);
+  const list = known === null || closedAt === text ? [] : choicesFor(text, withModels(known));
+  const chosen = Math.min(at, list.length - 1);
+  useEffect(() => setAt(0), [text]);
+  const choose = (choice: Choice): void => take(choice.text);
+  const taken = (event: KeyboardEvent): boolean => {
+    const choice = list[chosen];
+    if (choice === undefined || event.isComposing) return false;
+    if (event.key === "Escape") setClosedAt(text);
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp")
+      setAt((chosen + (event.key === "ArrowDown" ? 1 : list.length - 1)) % list.length);
+    else if (event.key === "Tab" && !event.shiftKey) choose(choice);
+    // What is whole already is sent: nobody has to press Enter twice.
+    else if (event.key === "Enter" && !event.shiftKey && choice.text.trim() !== text.trim()) choose(choice);
+    else return false;
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  };
+  const isOpen = list.length > 0;
+  const field = {
+    role: "combobox",
+    "aria-autocomplete": "list",
+    "aria-haspopup": "listbox",
+    "aria-expanded": isOpen,
+    ...(isOpen ? { "aria-controls": LIST, "aria-activedescendant": `${LIST}-${chosen}` } : {}),
+  };
+  return { list, at: chosen, choose, taken, field };
+}
+
+/** The daemon's commands do not say which models there are: those may be many, and change. */
+function withModels({ commands, models }: Known): Commands {
+  const words = ["default", ...Object.keys(models.aliases), ...models.models.map(({ id }) => id)];
+  return commands.map((each) => (each.name === "model" ? { ...each, words } : each));
+}
+
+export function Choices({ choices: { list, at, choose } }: { readonly choices: Choosing }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [at, list.length]);
+  if (list.length === 0) return null;
+  return (
+    <div class="choices" id={LIST} role="listbox" tabIndex={-1} aria-label="Commands" ref={box}>
+      {list.map((choice, index) => (
+        <div
+          key={choice.name}
+          id={`${LIST}-${index}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === at}
+          onPointerDown={(event: PointerEvent) => {
+            event.preventDefault();
+            choose(choice);
+          }}
+        >
+          <code>
+            {choice.name} <span class="soft">{choice.takes}</span>
+          </code>
+          <span class="soft about">{choice.about}</span>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import type { Output } from "../../../src/calls/door.ts";
+import type { Status } from "../../wire/events.ts";
+import { redraft, type Draft, type Mode } from "./draft.ts";
+
+const MODES: readonly (readonly [mode: Mode, name: string, about: string])[] = [
+  ["steer", "Steer", "read before the next step"],
+  ["followup", "Follow up", "read after this turn"],
+  ["collect", "Collect", "read after this turn, with what else comes"],
+  ["interrupt", "Interrupt", "stops what runs first"],
+];
+
+interface PickerParts {
+  readonly sessionKey: string;
+  readonly draft: Draft;
+}
+
+/** What a message does to a turn that runs. */
+export function ModePicker({ sessionKey, draft, status }: PickerParts & { readonly status: Status | null }) {
+  const usual = MODES.find(([mode]) => mode === status?.settings.queueMode);
+  const about = MODES.find(([mode]) => mode === draft.mode)?.[2];
+  return (
+    <select
+      class="pick"
+      aria-label="While it works"
+      title={`What the message does while a turn runs${about === undefined ? "" : `: ${about}`}`}
+      value={draft.mode ?? ""}
+      onChange={(event: Event) => {
+        const { value } = event.currentTarget as HTMLSelectElement;
+        redraft(sessionKey, { mode: value === "" ? null : (value as Mode) });
+      }}
+    >
+      <option value="">{usual === undefined ? "Queue: as usual" : `Queue: as set (${usual[0]})`}</option>
+      {MODES.map(([mode, name, words]) => (
+        <option key={mode} value={mode}>
+          {name}: {words}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The model that the session has from this message on. */
+export function ModelPicker({
+  sessionKey,
+  draft,
+  inForce,
+  models,
+}: PickerParts & { readonly inForce: string | null; readonly models: Output<"models"> | null }) {
+  const aliases = Object.entries(models?.aliases ?? {});
+  return (
+    <select
+      class="pick"
+      aria-label="Model"
+      title="The model from this message on"
+      value={draft.model ?? ""}
+      onChange={(event: Event) => {
+        const { value } = event.currentTarget as HTMLSelectElement;
+        redraft(sessionKey, { model: value === "" ? null : value });
+      }}
+    >
+      <option value="">{inForce ?? "Model: as usual"}</option>
+      {aliases.length > 0 && (
+        <optgroup label="Short names">
+          {aliases.map(([alias, id]) => (
+            <option key={alias} value={alias}>
+              {alias} ({id})
+            </option>
+          ))}
+        </optgroup>
+      )}
+      <optgroup label="Models">
+        {(models?.models ?? [])
+          .filter(({ id }) => id !== inForce)
+          .map(({ id }) => (
+            <option key={id} value={id}>
+              {id}
+            </option>
+          ))}
+      </optgroup>
+    </select>
+  );
+}

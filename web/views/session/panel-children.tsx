@@ -1,0 +1,98 @@
+// The children of a session, those with a task in flight first. Each line is live by itself.
+
+import { useState } from "preact/hooks";
+import { count, money } from "../../../src/base/figures.ts";
+import type { Output } from "../../../src/calls/door.ts";
+import { Button } from "../../parts/button.tsx";
+import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { Menu } from "../../parts/menu.tsx";
+import { State } from "../../parts/state.tsx";
+import { shortKey, Title } from "../../parts/text.tsx";
+import { useAsked } from "../../state/asking.ts";
+import { hrefOf } from "../../state/place.ts";
+import { learn, useRow } from "../../state/rows.ts";
+import { call } from "../../wire/call.ts";
+import { deedsOf } from "../deeds.tsx";
+import { useRefreshed } from "./refreshed.ts";
+
+type Child = Output<"children">["children"][number];
+
+const PAGE = 50;
+
+export function ChildrenPanel({ sessionKey }: { readonly sessionKey: string }) {
+  const [limit, setLimit] = useState(PAGE);
+  const { value, fault, again } = useAsked(
+    async (signal) => {
+      const page = await childrenOf(sessionKey, limit, signal);
+      learn(page.children);
+      return page;
+    },
+    [sessionKey],
+  );
+  useRefreshed(sessionKey, again);
+  if (value === null)
+    return fault === null ? <Loading what="the children" /> : <Trouble fault={fault} again={again} />;
+  if (value.children.length === 0)
+    return (
+      <Empty title="No children">When it gives a task to a sub-agent, that stands here while it works.</Empty>
+    );
+  const sorted = value.children.toSorted((one, other) => Number(other.inFlight) - Number(one.inFlight));
+  return (
+    <>
+      <ul class="children">
+        {sorted.map((child) => (
+          <ChildLine key={child.sessionKey} child={child} />
+        ))}
+      </ul>
+      {value.isMore && (
+        <Button
+          onClick={() => {
+            setLimit(limit + PAGE);
+            again();
+          }}
+        >
+          More
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** So many of the newest; pages have a bound of their own. */
+async function childrenOf(
+  sessionKey: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ readonly children: readonly Child[]; readonly isMore: boolean }> {
+  const children: Child[] = [];
+  let cursor: string | null = null;
+  do {
+    const given = { sessionKey, limit: PAGE, ...(cursor === null ? {} : { cursor }) };
+    const page: Output<"children"> = await call("children", given, signal);
+    children.push(...page.children);
+    cursor = page.next;
+  } while (cursor !== null && children.length < limit);
+  return { children, isMore: cursor !== null };
+}
+
+function ChildLine({ child }: { readonly child: Child }) {
+  const row = useRow(child.sessionKey) ?? child;
+  return (
+    <li>
+      <div class="who">
+        <a href={hrefOf("session", child.sessionKey)}>
+          {row.title === "" ? shortKey(child.sessionKey) : <Title text={row.title} />}
+        </a>
+        <small class="mono">{shortKey(child.sessionKey)}</small>
+      </div>
+      <div class="how">
+        <State row={row} />
+        {child.inFlight && <span class="tag">in flight</span>}
+        <small>
+          {count(row.tokens)} · {money(row.cost)}
+        </small>
+      </div>
+      <Menu label={`What to do with ${shortKey(child.sessionKey)}`} deeds={deedsOf(row)} />
+    </li>
+  );
+}

@@ -1,0 +1,194 @@
+// A row of the transcript: what it says, when, and what can be done with it.
+
+import { memo } from "./memo.ts";
+import { bytes, many } from "../../../../src/base/figures.ts";
+import { clean, oneLine } from "../../../../src/base/harmless.ts";
+import type { Entry, Gap } from "../../../../src/transcript/entry.ts";
+import { Markdown } from "../../../parts/markdown.tsx";
+import { Menu, type Deed } from "../../../parts/menu.tsx";
+import { hrefOf } from "../../../state/place.ts";
+import { Alone } from "./calls.tsx";
+import { ReportLine } from "./child.tsx";
+import { Blocks, blocksIn, Fold, Lines } from "./content.tsx";
+import { Answer, Letter } from "./messages.tsx";
+import type { Row } from "./rows.ts";
+
+export interface LineParts {
+  readonly row: Row;
+  readonly sessionKey: string;
+  readonly isMarked: boolean;
+  readonly deeds: (entry: Entry) => readonly Deed[];
+}
+
+/** Drawn again when it says something else (S2). */
+export const Line = memo(function Line({ row, sessionKey, isMarked, deeds }: LineParts) {
+  const entry = "entry" in row ? row.entry : null;
+  return (
+    <article
+      class={`row ${row.kind}${isMarked ? " marked" : ""}`}
+      tabIndex={-1}
+      data-row={row.id}
+      aria-label={labelOf(row)}
+      {...(entry === null ? {} : { "data-seq": entry.seq })}
+      {...(isMarked ? { "aria-current": "true" as const } : {})}
+      onKeyDown={(event: KeyboardEvent) => opened(event)}
+    >
+      <Inside row={row} sessionKey={sessionKey} />
+      {entry !== null && (
+        <div class="side">
+          <a
+            class="anchor"
+            href={hrefOf("session", sessionKey, { seq: String(entry.seq) })}
+            title={titleOf(entry)}
+          >
+            {timeOf(entry.timestamp)}
+          </a>
+          <Menu label={`What can be done with entry ${entry.seq}`} deeds={() => deeds(entry)} />
+        </div>
+      )}
+    </article>
+  );
+});
+
+/** Enter, on a row, opens what is folded in it, or closes it. */
+function opened(event: KeyboardEvent): void {
+  if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+  const folds = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLDetailsElement>("details")];
+  const isOpen = folds.some(({ open }) => open);
+  for (const fold of folds) fold.open = !isOpen;
+  event.preventDefault();
+}
+
+function Inside({ row, sessionKey }: { readonly row: Row; readonly sessionKey: string }) {
+  switch (row.kind) {
+    case "day":
+      return <p class="rule">{new Date(row.atMs).toLocaleDateString(undefined, DAY)}</p>;
+    case "letter":
+      return <Letter row={row} sessionKey={sessionKey} />;
+    case "answer":
+      return <Answer row={row} sessionKey={sessionKey} />;
+    case "result":
+      return <Alone result={row} sessionKey={sessionKey} />;
+    case "report":
+      return <ReportLine reported={row} />;
+    case "compaction":
+      return <Compaction row={row} />;
+    case "note":
+      return <p class="note">{oneLine(row.text.slice(0, 2_000))}</p>;
+    case "ended":
+      return (
+        <p class={row.item.outcome === "aborted" ? "note" : "failure"}>
+          turn ended: {oneLine(row.item.outcome)}
+          {row.item.reason !== null && `: ${oneLine(row.item.reason.slice(0, 2_000))}`}
+        </p>
+      );
+    case "silent":
+      return <Silent entries={row.entries} sessionKey={sessionKey} />;
+    case "gap":
+      return <Damage gap={row.gap} />;
+    case "restarted":
+      return <p class="rule">restarted, nothing lost</p>;
+  }
+}
+
+const DAY = { weekday: "long", year: "numeric", month: "long", day: "numeric" } as const;
+
+function Compaction({ row: { entry, text } }: { readonly row: Extract<Row, { kind: "compaction" }> }) {
+  const words = oneLine(text);
+  if (entry.summary.trim() === "") return <p class="rule">{words}</p>;
+  const { sections: _sections, ...details } = recordOf(entry.details); // The summary has them.
+  return (
+    <Fold look="rule" label={<span>{words}</span>}>
+      {() => (
+        <>
+          <Markdown text={clean(entry.summary)} />
+          {Object.keys(details).length > 0 && (
+            <Fold look="quiet" label="What else it kept">
+              {() => <Lines text={JSON.stringify(details, null, 2)} />}
+            </Fold>
+          )}
+        </>
+      )}
+    </Fold>
+  );
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** It was said to nobody. Who wants to look, may. */
+function Silent({
+  entries,
+  sessionKey,
+}: {
+  readonly entries: readonly Entry[];
+  readonly sessionKey: string;
+}) {
+  return (
+    <Fold
+      look="quiet"
+      label={`wrote to memory before a summary (${many(entries.length, "entry", "entries")})`}
+    >
+      {() =>
+        entries.map((entry) => (
+          <div key={entry.seq}>
+            {entry.type === "message" && (
+              <Blocks blocks={blocksIn(entry.message.content)} sessionKey={sessionKey} />
+            )}
+            <Lines text={JSON.stringify(entry, null, 2)} />
+          </div>
+        ))
+      }
+    </Fold>
+  );
+}
+
+const REASONS: Readonly<Record<Gap["reason"], string>> = {
+  not_json: "not JSON",
+  wrong_shape: "no entry",
+  wrong_seq: "its number does not fit",
+  too_long: "too long",
+  missing: "lines are gone",
+};
+
+function Damage({ gap }: { readonly gap: Gap }) {
+  const why = REASONS[gap.reason] ?? "not known why";
+  if (gap.bytes === 0)
+    return <p class="damage">Something is missing here: {why}. `sessiond fsck` says more.</p>;
+  return (
+    <p class="damage">
+      1 line could not be read ({why}, {bytes(gap.bytes)}); kept in the file. `sessiond fsck` says more.
+    </p>
+  );
+}
+
+function labelOf(row: Row): string {
+  const at =
+    "entry" in row && row.entry !== null ? `, entry ${row.entry.seq}, ${timeOf(row.entry.timestamp)}` : "";
+  switch (row.kind) {
+    case "letter":
+      return `Message of ${oneLine(row.item.from).slice(0, 80)}${at}`;
+    case "answer":
+      return `${row.item.text.trim() === "" ? "Step" : "Answer"}${at}`;
+    case "compaction":
+      return `Summary${at}`;
+    case "gap":
+      return "Damage";
+    case "day":
+      return "Date";
+    default:
+      return `${{ result: "Result", report: "Report", note: "Note", ended: "End of a turn", silent: "Memory", restarted: "Restart" }[row.kind]}${at}`;
+  }
+}
+
+function timeOf(iso: string): string {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime())
+    ? ""
+    : at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+}
+
+function titleOf({ seq, timestamp }: Entry): string {
+  return `entry ${seq} · ${new Date(timestamp).toLocaleString()}`;
+}
