@@ -17,6 +17,7 @@ import { lists } from "./lists.ts";
 import { manyWriters } from "./many-writers.ts";
 import { ratioOf, type Figure } from "./measure.ts";
 import { oneWriter } from "./one-writer.ts";
+import { page } from "./page.ts";
 import { resume } from "./resume.ts";
 import type { Run } from "./run.ts";
 import { Scratch } from "./scratch.ts";
@@ -47,6 +48,7 @@ const MEASURES: Readonly<Record<string, (run: Run) => Promise<Figure[]>>> = {
   context,
   upkeep,
   idle,
+  page,
 };
 
 const { values } = parseArgs({

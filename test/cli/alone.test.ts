@@ -42,9 +42,12 @@ describe("the command line alone", { concurrency: 2 }, () => {
     const wrong: readonly (readonly [words: string, says: RegExp])[] = [
       ["sned main hi", /^sessiond: there is no command "sned"; did you mean send\?\n$/],
       ["xyzzy", /sessiond help/],
-      ["ps --sate idle", /^sessiond: ps has no option --sate; did you mean --state\?\n$/],
+      [
+        "ps --sate idle",
+        /^sessiond: ps has no option --sate; did you mean --state\?; a word that begins with - comes after --\n$/,
+      ],
       ["ps --state asleep", /idle, queued, running/],
-      ["ps extra", /one word too many/],
+      ["top extra", /one word too many/],
       ["send", /^sessiond: send needs key\. Usage: sessiond send \[options\] <key> \[text\.\.\.\]\n$/],
       ["ps --limit many", /--limit is a number/],
       ["spawn x --resume", /--name/],

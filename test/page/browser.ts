@@ -55,9 +55,14 @@ export interface Visit {
   readonly isSignedIn?: boolean;
 }
 
-export async function launch(test: TestContext): Promise<Browser> {
+/** Whoever starts it closes it. */
+export async function started(): Promise<Browser> {
   assert.ok(existsSync(BUILT), "the page is not built: npm run page");
-  const browser = await chromium.launch({ executablePath: await program(), args: FLAGS });
+  return await chromium.launch({ executablePath: await program(), args: FLAGS });
+}
+
+export async function launch(test: TestContext): Promise<Browser> {
+  const browser = await started();
   afterwards(test, () => browser.close());
   return browser;
 }

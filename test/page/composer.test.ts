@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { createServer } from "node:net";
 import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
@@ -11,8 +12,10 @@ const MAIN = "agent:main:main";
 const HERE = `#/session/${encodeURIComponent(MAIN)}`;
 
 /** A picture of one dot. */
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+const DOT = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
+  "base64",
+);
 
 async function open(test: TestContext, daemon: Daemon): Promise<Page> {
   const page = await visit(test, daemon, { at: HERE });
@@ -64,7 +67,7 @@ test("from the link to the first answer: a draft survives a reload, Enter sends 
   await field.waitFor();
   assert.equal(await field.inputValue(), "hello\nworld");
   await field.press("Enter");
-  await page.getByLabel("Transcript").getByText("you said").waitFor();
+  await page.getByRole("feed").getByText("you said").waitFor();
   assert.equal(await field.inputValue(), "");
   await page.getByLabel("Messages on their way").waitFor({ state: "detached" });
   assert.deepEqual(await letters(daemon), ["hello\nworld"]);
@@ -90,7 +93,7 @@ test("a message that is sent while the daemon is down, or whose receipt is lost,
     await route.abort();
   });
   await say(page, "without a receipt");
-  await page.getByLabel("Transcript").getByText("without a receipt", { exact: true }).waitFor();
+  await page.getByRole("feed").getByText("without a receipt", { exact: true }).waitFor();
   await page.getByLabel("Messages on their way").waitFor({ state: "detached" });
   assert.equal(isLost, true);
   assert.deepEqual((await letters(daemon)).slice(2), ["without a receipt"]);
@@ -109,13 +112,13 @@ test("what a message does to a turn that runs is chosen, and Stop ends the turn"
   await page.getByLabel("Messages on their way").waitFor({ state: "detached" });
   await until(daemon, ({ state }) => state === "idle");
   assert.deepEqual(await letters(daemon), ["!slow 600000\n!say never", "after it"]);
-  assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
+  await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
 
   await say(page, "!slow 600000\n!say never");
   await page.getByRole("button", { name: "Stop" }).waitFor();
   await page.getByLabel("While it works").selectOption("interrupt");
   await say(page, "now!");
-  await page.getByLabel("Transcript").getByText("now!", { exact: true }).waitFor();
+  await page.getByRole("feed").getByText("now!", { exact: true }).waitFor();
   await until(daemon, ({ state }) => state === "idle");
 
   await page.getByLabel("While it works").selectOption("");
@@ -124,7 +127,7 @@ test("what a message does to a turn that runs is chosen, and Stop ends the turn"
   await say(page, "steering");
   await page.getByLabel("Messages on their way").getByText("read before the next step").waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
-  await page.getByLabel("Transcript").getByText("steering", { exact: true }).waitFor();
+  await page.getByRole("feed").getByText("steering", { exact: true }).waitFor();
 });
 
 test("commands are completed and obeyed with the keyboard alone; what is none may be sent as a message", async (t) => {
@@ -133,7 +136,8 @@ test("commands are completed and obeyed with the keyboard alone; what is none ma
   const field = page.getByLabel("Message", { exact: true });
   await field.fill("/stat");
   await page.getByRole("option", { name: "/status" }).waitFor();
-  assert.equal(await field.getAttribute("aria-expanded"), "true");
+  const chosen = await page.getByRole("option", { name: "/status" }).getAttribute("id");
+  assert.equal(await field.getAttribute("aria-activedescendant"), chosen);
   await page.keyboard.press("Tab");
   assert.equal(await field.inputValue(), "/status");
   await page.keyboard.press("Enter");
@@ -161,9 +165,9 @@ test("commands are completed and obeyed with the keyboard alone; what is none ma
 
   await say(page, "/nonsense");
   await page.getByRole("button", { name: "Send it as a message" }).click();
-  await page.getByLabel("Transcript").getByText("/nonsense", { exact: true }).waitFor();
+  await page.getByRole("feed").getByText("/nonsense", { exact: true }).waitFor();
   await say(page, "//etc/hosts");
-  await page.getByLabel("Transcript").getByText("/etc/hosts", { exact: true }).waitFor();
+  await page.getByRole("feed").getByText("/etc/hosts", { exact: true }).waitFor();
   assert.deepEqual(await letters(daemon), ["/nonsense", "/etc/hosts"]);
 });
 
@@ -171,8 +175,8 @@ test("pictures and text files arrive with the message and its model; what is nei
   const daemon = await Daemon.start(t);
   const page = await open(t, daemon);
   await page.getByLabel("Files to attach").setInputFiles([
-    { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(PNG, "base64") },
-    { name: "twice.png", mimeType: "image/png", buffer: Buffer.from(PNG, "base64") },
+    { name: "dot.png", mimeType: "image/png", buffer: DOT },
+    { name: "twice.png", mimeType: "image/png", buffer: DOT },
     { name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("# Notes\n```\ncode\n```\n") },
     { name: "program", mimeType: "application/octet-stream", buffer: Buffer.from([0x7f, 0x45, 0, 0xff]) },
     { name: "huge.txt", mimeType: "text/plain", buffer: Buffer.alloc(1024 * 1024, "a") },
@@ -181,19 +185,28 @@ test("pictures and text files arrive with the message and its model; what is nei
   await page.getByText("huge.txt has 1.0 MB").waitFor();
   await page.getByLabel("Attached").getByText("notes.md").waitFor();
   await page.getByRole("button", { name: "Remove twice.png" }).click();
+  await page.evaluate(`for (const [type, at, name] of [["paste", "clipboardData", "pasted.txt"], ["drop", "dataTransfer", "dropped.txt"]]) {
+    const given = new DataTransfer();
+    given.items.add(new File(["x"], name, { type: "text/plain" }));
+    const made = type === "paste" ? new ClipboardEvent(type, { [at]: given, bubbles: true }) : new DragEvent(type, { [at]: given, bubbles: true });
+    document.querySelector(".composer textarea").dispatchEvent(made);
+  }`);
+  for (const name of ["pasted.txt", "dropped.txt"])
+    await page.getByRole("button", { name: `Remove ${name}` }).click();
   await page.getByLabel("Model").selectOption("rehearsal/large");
   await say(page, "look at these");
-  await page.getByLabel("Transcript").getByText("look at these").first().waitFor();
+  await page.getByRole("feed").getByText("look at these").first().waitFor();
   await page.getByLabel("Attached").waitFor({ state: "detached" });
   assert.equal((await until(daemon, ({ state }) => state === "idle")).model, "rehearsal/large");
   const { entries } = await daemon.call("entries", { sessionKey: MAIN });
-  const [letter] = (entries as unknown as Entry[]).filter((entry) => entry.type === "message");
+  const letter = (entries as unknown as Entry[]).find((entry) => entry.type === "message");
   assert.ok(letter?.type === "message" && Array.isArray(letter.message.content));
+  const [text, picture, ...others] = letter.message.content as Readonly<Record<string, unknown>>[];
+  assert.equal(text?.["text"], "look at these\n\nnotes.md:\n\n````\n# Notes\n```\ncode\n```\n````");
   assert.deepEqual(
-    letter.message.content.map(({ type }) => type),
-    ["text", "image"],
+    [picture?.["mimeType"], picture?.["blob"], others],
+    ["image/png", { sha256: createHash("sha256").update(DOT).digest("hex"), bytes: DOT.length }, []],
   );
-  assert.equal(textOf(letter), "look at these\n\nnotes.md:\n\n````\n# Notes\n```\ncode\n```\n````");
 });
 
 test("a refused message says why in its place, and its words come back to be edited", async (t) => {

@@ -65,6 +65,7 @@ test("a note is begun, kept as a draft over a reload and another view, saved and
 
   await page.getByRole("searchbox", { name: "Search the notes" }).fill("GREEN te");
   const said = page.getByRole("navigation", { name: "Notes" }).getByRole("link", { name: ANN });
+  await said.locator("mark").first().waitFor();
   assert.deepEqual(await said.locator("mark").allTextContents(), ["green", "tea"]);
 });
 
@@ -121,7 +122,8 @@ test("a note of several pages is read and saved whole; what is discarded is name
   await page.getByRole("button", { name: "Edit" }).click();
   const field = page.getByLabel("Text of MEMORY.md");
   assert.equal(await field.inputValue(), text);
-  await field.fill(`${text}one more\n`);
+  await field.press("Control+End");
+  await page.keyboard.type("one more\n");
   await page.getByRole("button", { name: "Save" }).click();
   await saved(page, "MEMORY.md");
   const { lines } = await daemon.call("readMemory", { path: "MEMORY.md" });

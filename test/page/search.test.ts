@@ -7,7 +7,10 @@ const MAIN = "agent:main:main";
 const HOSTILE = `The pears of Zürich <img src="x" onerror="window.hit = 1"><b>are sold</b>`;
 
 async function said(daemon: Daemon, texts: readonly string[]): Promise<void> {
-  for (const message of texts) await daemon.call("send", { sessionKey: MAIN, message, wait: true });
+  for (const message of texts) {
+    const { id } = await daemon.call("send", { sessionKey: MAIN, message });
+    await daemon.call("wait", { sessionKey: MAIN, id });
+  }
 }
 
 test("search finds words of an earlier turn as one types, and a hit leads to its entry; what it says is shown as text", async (t) => {
@@ -37,13 +40,13 @@ test("search finds words of an earlier turn as one types, and a hit leads to its
   await page.waitForURL((url) => url.hash === `#/session/${encodeURIComponent(MAIN)}?seq=${last}`);
 
   await page.goBack();
-  await field.and(page.locator('[value="zurich pea"]')).or(field).first().waitFor();
+  await field.waitFor();
   assert.equal(await field.inputValue(), "zurich pea", "the words are in the address");
   await found.waitFor();
-  await page.getByLabel("Agent").selectOption("coder");
+  await page.getByLabel("Agent", { exact: true }).selectOption("coder");
   await page.getByText("Nothing has all of these words: zurich pea").waitFor();
-  await page.getByLabel("Agent").selectOption("");
-  await found.getByRole("button", { name: `Search only in ${MAIN}` }).click();
+  await page.getByLabel("Agent", { exact: true }).selectOption("");
+  await found.getByRole("button", { name: `Only here: search in ${MAIN}` }).click();
   await page.getByRole("button", { name: "Search in all sessions" }).waitFor();
   await hits.first().waitFor();
   await field.fill("nobodysaidthis");

@@ -69,7 +69,7 @@ test("models are tried, the configuration is shown without a secret, and the pag
   };
   const good = page.getByRole("row", { name: /rehearsal\/default/ });
   await good.getByRole("button", { name: "Test rehearsal/default" }).click();
-  await good.getByRole("status").filter({ hasText: "Reply with the word ok" }).waitFor();
+  await good.getByRole("status").filter({ hasText: "Rehearsal (a scripted" }).waitFor();
   assert.equal(await good.locator(".good").count(), 1);
   const bad = page.getByRole("row", { name: /nowhere\/ghost/ });
   await bad.getByRole("button", { name: "Test nowhere/ghost" }).click();
@@ -85,10 +85,13 @@ test("models are tried, the configuration is shown without a secret, and the pag
 
   await page.getByRole("link", { name: "This page" }).click();
   await page.getByText(/^sessiond \d+\.\d+\.\d+/).waitFor();
-  await page.getByLabel("Dark").check();
+  await page.getByRole("button", { name: "Show the keys" }).click();
+  await page.getByRole("dialog", { name: "Keys" }).getByText("Processes").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("radio", { name: "Dark" }).check();
   assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
   await page.reload();
-  assert.equal(await page.getByLabel("Dark").isChecked(), true);
+  assert.equal(await page.getByRole("radio", { name: "Dark" }).isChecked(), true);
 });
 
 test("with a token that may only look, what needs another says so calmly", async (t) => {

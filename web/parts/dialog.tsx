@@ -21,6 +21,8 @@ export function Dialog({ title, children, onClose, isWide = false, isFirm = fals
   useEffect(() => {
     const dialog = ref.current;
     if (dialog?.open === false) dialog.showModal();
+    // The first field, or the way out: not the cross, which is first in the document.
+    dialog?.querySelector<HTMLElement>(".body :is(input, textarea, select, button)")?.focus();
     return () => dialog?.close();
   }, []);
   return (

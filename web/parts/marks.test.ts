@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { piecesOf } from "./marks.ts";
 
 function markedIn(text: string, asked: string): readonly string[] {

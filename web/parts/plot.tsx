@@ -2,7 +2,9 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type uPlot from "uplot";
 import { theme } from "../state/theme.ts";
+import "uplot/dist/uPlot.min.css";
 
 export interface PlotLine {
   /** A variable of style/base.css, such as --accent. */
@@ -21,61 +23,114 @@ interface PlotParts {
   readonly least: number;
   /** True: from the lowest to the highest, for what is never near nothing. */
   readonly isAround?: boolean;
+  /** A value in words, for who points at it. */
+  readonly say: (value: number) => string;
 }
 
 /** Another number when the machine goes from light to dark, or back. */
 const machine = signal(0);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (machine.value += 1));
 
+type Drawing = typeof uPlot;
+
+/**
+ * It is loaded when the first plot is shown. While it is, it asks for the browser's language, and fails where that has a name which no
+ * standard knows: then there are the figures without the lines.
+ */
+let loading: Promise<Drawing | null> | null = null;
+function drawing(): Promise<Drawing | null> {
+  loading ??= import("uplot").then(
+    ({ default: made }) => made,
+    () => null,
+  );
+  return loading;
+}
+
 export function Plot(parts: PlotParts) {
-  const box = useRef<HTMLCanvasElement>(null);
-  const [size, setSize] = useState({ width: 0, height: 0 });
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(parts);
+  latest.current = parts;
+  const [pointed, setPointed] = useState<number | null>(null);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
+    let isOver = false;
+    void drawing().then((Drawn) => {
+      if (isOver || Drawn === null) return;
+      plot.current = new Drawn(optionsOf(element, latest, setPointed), dataOf(latest.current), element);
+    });
     const watcher = new ResizeObserver(() =>
-      setSize({ width: element.clientWidth, height: element.clientHeight }),
+      plot.current?.setSize({ width: element.clientWidth, height: element.clientHeight }),
     );
     watcher.observe(element);
-    return () => watcher.disconnect();
-  }, []);
-  useEffect(() => {
-    if (box.current !== null && size.width > 0) draw(box.current, parts);
-  }, [parts.timesMs, parts.lines, size, theme.value, machine.value]);
-  return <canvas class="plot" ref={box} role="img" aria-label={parts.label} />;
+    return () => {
+      isOver = true;
+      watcher.disconnect();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [theme.value, machine.value, parts.lines.length]); // Its colours are those of when it was made.
+  useEffect(() => plot.current?.setData(dataOf(parts)), [parts.timesMs, parts.lines]);
+  return (
+    <div class="plot" role="img" aria-label={parts.label}>
+      <div class="drawn" ref={box} />
+      {pointed !== null && <Reading parts={parts} at={pointed} />}
+    </div>
+  );
+}
+
+/** What was there at the moment that somebody points at. */
+function Reading({ parts: { timesMs, lines, say }, at }: { readonly parts: PlotParts; readonly at: number }) {
+  const atMs = timesMs[at];
+  if (atMs === undefined) return null;
+  const values = lines.map(({ values: all }) => all[at]).map((value) => (value == null ? "–" : say(value)));
+  return (
+    <p class="reading" aria-hidden="true">
+      {new Date(atMs).toLocaleTimeString("en-GB")} · {values.join(" · ")}
+    </p>
+  );
+}
+
+function dataOf({ timesMs, lines }: PlotParts): uPlot.AlignedData {
+  return [[...timesMs], ...lines.map(({ values }) => [...values])];
 }
 
 const LINE_WIDTH = 1.5;
-const FILL_SHARE = 0.14;
+const FILL_PERCENT = 14;
 
-function draw(canvas: HTMLCanvasElement, parts: PlotParts): void {
-  const { clientWidth: width, clientHeight: height } = canvas;
-  const perPixel = window.devicePixelRatio;
-  [canvas.width, canvas.height] = [Math.round(width * perPixel), Math.round(height * perPixel)];
-  const pen = canvas.getContext("2d");
-  if (pen === null) return;
-  pen.scale(perPixel, perPixel);
-  pen.lineWidth = LINE_WIDTH;
-  pen.lineJoin = "round";
-  const [low, high] = rangeOf(parts);
-  const lastMs = parts.timesMs.at(-1) ?? 0;
-  const x = (at: number): number => width - ((lastMs - (parts.timesMs[at] ?? 0)) / parts.spanMs) * width;
-  const y = (value: number): number =>
-    height - LINE_WIDTH - ((value - low) / (high - low)) * (height - 2 * LINE_WIDTH);
-  for (const { colour, values, isFilled = false } of parts.lines) {
-    pen.strokeStyle = pen.fillStyle = colourOf(canvas, colour);
-    for (const stretch of stretchesOf(values)) {
-      const path = new Path2D();
-      for (const [at, value] of stretch) path.lineTo(x(at), y(value));
-      pen.stroke(path);
-      if (!isFilled) continue;
-      path.lineTo(x(stretch.at(-1)?.[0] ?? 0), height);
-      path.lineTo(x(stretch[0]?.[0] ?? 0), height);
-      pen.globalAlpha = FILL_SHARE;
-      pen.fill(path);
-      pen.globalAlpha = 1;
-    }
-  }
+function optionsOf(
+  element: HTMLElement,
+  latest: { readonly current: PlotParts },
+  point: (at: number | null) => void,
+): uPlot.Options {
+  return {
+    width: element.clientWidth,
+    height: element.clientHeight,
+    padding: [LINE_WIDTH, 0, LINE_WIDTH, 0],
+    legend: { show: false },
+    axes: [{ show: false }, { show: false }],
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
+    scales: {
+      x: { time: false, range: () => spanIn(latest.current) },
+      y: { range: () => [...rangeOf(latest.current)] },
+    },
+    series: [
+      {},
+      ...latest.current.lines.map(({ colour, isFilled = false }) => ({
+        stroke: colourOf(element, colour),
+        width: LINE_WIDTH,
+        points: { show: false },
+        ...(isFilled ? { fill: faded(colourOf(element, colour)) } : {}),
+      })),
+    ],
+    hooks: { setCursor: [({ cursor: { idx } }) => point(idx ?? null)] },
+  };
+}
+
+function spanIn({ timesMs, spanMs }: PlotParts): [number, number] {
+  const last = timesMs.at(-1) ?? 0;
+  return [last - spanMs, last];
 }
 
 function rangeOf({ lines, least, isAround = false }: PlotParts): readonly [low: number, high: number] {
@@ -87,13 +142,8 @@ function rangeOf({ lines, least, isAround = false }: PlotParts): readonly [low: 
   return [bottom - room, top + room];
 }
 
-/** Between the gaps: where each value stands, and it. */
-function stretchesOf(values: readonly (number | null)[]): readonly (readonly (readonly [number, number])[])[] {
-  const stretches: (readonly [number, number])[][] = [[]];
-  for (const [at, value] of values.entries())
-    if (value === null) stretches.push([]);
-    else stretches.at(-1)?.push([at, value]);
-  return stretches.filter(({ length }) => length > 0);
+function faded(colour: string): string {
+  return `color-mix(in srgb, ${colour} ${FILL_PERCENT}%, transparent)`;
 }
 
 /** As it is in force here: a variable itself says both, that of light and that of dark. */

@@ -13,10 +13,19 @@ export function Title({ text }: { readonly text: string }) {
   return <>{oneLine(text)}</>;
 }
 
+/** Made once: a table asks for many of them. */
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** What is no time is shown as it is. */
+function exactly(at: string): string {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? at : EXACT.format(time);
+}
+
 /** How long ago; the exact time is there for who points at it. */
 export function Ago({ at }: { readonly at: string }) {
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()}>
+    <time dateTime={at} title={exactly(at)}>
       {ago(since(at))}
     </time>
   );
@@ -29,5 +38,6 @@ export function shortKey(key: string): string {
   const [, agent = "", ...rest] = parts;
   const [kind = "", id = ""] = rest.slice(-2);
   if (rest.length === 1) return agent === "main" ? (rest[0] ?? key) : `${agent}:${rest[0]}`;
+  if (kind === "run") return `run:${id.slice(-6)}`; // Runs of a job begin alike, with the time.
   return kind === "subagent" ? `sub:${id.slice(0, 8)}` : rest.slice(-2).join(":");
 }

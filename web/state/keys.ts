@@ -43,6 +43,12 @@ export function useKeys(group: string, keys: readonly Key[]): void {
   }, [group, names]);
 }
 
+/** Does what a key does, for who has a button for it. */
+export function press(name: string): void {
+  const all = taken.value.toReversed().flatMap(({ keys }) => keys);
+  all.find(({ key }) => key === name)?.run(new KeyboardEvent("keydown", { key: name }));
+}
+
 function isTyping({ target }: KeyboardEvent): boolean {
   return (
     target instanceof HTMLElement &&

@@ -109,7 +109,7 @@ function Sought({
   const called = named(notes, text);
   return (
     <>
-      <h3>By name</h3>
+      <h2>By name</h2>
       {called.length === 0 ? (
         <p class="soft told">No note has this in its path.</p>
       ) : (
@@ -134,7 +134,7 @@ function Saying({ text, here }: { readonly text: string; readonly here: Here }) 
   );
   return (
     <>
-      <h3>By what they say</h3>
+      <h2>By what they say</h2>
       {fault !== null && <p class="told refused">{fault.message}</p>}
       {value?.notes.length === 0 && <p class="soft told">No note has all of these words.</p>}
       <ul>

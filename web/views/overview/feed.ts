@@ -9,7 +9,7 @@ import { added, pointOf, type Point } from "./ring.ts";
 
 const EVERY_MS = 2_000;
 
-export const seen = signal<{
+const seen = signal<{
   readonly now: Overview | null; //    null: nothing has come yet
   readonly fault: Fault | null; //     why the last one did not come
   readonly ring: readonly Point[];

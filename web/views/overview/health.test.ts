@@ -57,7 +57,10 @@ test("each illness says what it is, and what is worse comes first", () => {
       disk: { freeBytes: 4e9, totalBytes: 100e9 },
     },
     lateMs: 800,
-    jobs: [{ ...JOB, failures: 2 }, { ...JOB, enabled: false, why: "5 failures in a row" }],
+    jobs: [
+      { ...JOB, failures: 2 },
+      { ...JOB, enabled: false, why: "5 failures in a row" },
+    ],
   };
   assert.deepEqual(told(looked), [
     "bad Tool server files: down: it ended",

@@ -2,18 +2,13 @@
 
 import { age, bytes, duration, many, percent } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
-import type { Output } from "../../../src/calls/door.ts";
 import type { Overview } from "../../wire/events.ts";
+import type { Heartbeat, JobRow, TimedOnes } from "../../wire/jobs.ts";
 import type { View } from "../../state/place.ts";
 
-type Job = Output<"jobs">["jobs"][number];
-type Heartbeat = Output<"heartbeats">["heartbeats"][number];
-
-export interface Looked {
+export interface Looked extends TimedOnes {
   readonly now: Pick<Overview, "providers" | "servers" | "upkeep" | "disk">;
   readonly lateMs: number | null; // null: not known yet
-  readonly jobs: readonly Job[];
-  readonly heartbeats: readonly Heartbeat[];
   readonly nowMs: number;
 }
 
@@ -75,7 +70,10 @@ function loopIlls(lateMs: number | null): readonly Ill[] {
   ];
 }
 
-function serverIlls({ name, state, why, retryAt }: Overview["servers"][number], nowMs: number): readonly Ill[] {
+function serverIlls(
+  { name, state, why, retryAt }: Overview["servers"][number],
+  nowMs: number,
+): readonly Ill[] {
   if (state !== "down") return [];
   const waitMs = retryAt === null ? 0 : Date.parse(retryAt) - nowMs;
   const again = retryAt === null ? "" : ` It is tried again ${waitMs < 1_000 ? "now" : `in ${age(waitMs)}`}.`;
@@ -103,7 +101,7 @@ function providerIlls({ provider, coolsForMs }: Overview["providers"][number]): 
   ];
 }
 
-function jobIlls({ id, name, message, failures, why, enabled }: Job): readonly Ill[] {
+function jobIlls({ id, name, message, failures, why, enabled }: JobRow): readonly Ill[] {
   if (failures === 0 && why === null) return [];
   const isOff = !enabled && why !== null;
   return [
@@ -126,7 +124,13 @@ function heartbeatIlls({ agent, failures, trouble, alert }: Heartbeat): readonly
       : [{ ...of, words: `failed ${many(failures, "time")} in a row${why}`, todo: "Look at its session." }]),
     ...(alert === null || alert.isOver
       ? []
-      : [{ ...of, words: `alert: ${oneLine(alert.text)}`, todo: "It holds until a later beat does not say it again." }]),
+      : [
+          {
+            ...of,
+            words: `alert: ${oneLine(alert.text)}`,
+            todo: "It holds until a later beat does not say it again.",
+          },
+        ]),
   ];
 }
 

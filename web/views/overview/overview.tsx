@@ -7,9 +7,8 @@ import { Ago } from "../../parts/text.tsx";
 import { nowMs } from "../../state/now.ts";
 import { hrefOf } from "../../state/place.ts";
 import { usePolled } from "../../state/polled.ts";
-import { call } from "../../wire/call.ts";
 import type { Overview as Seen } from "../../wire/events.ts";
-import { everyJob } from "../schedule/jobs.ts";
+import { timedOnes } from "../../wire/jobs.ts";
 import { Failures, Load, Programs } from "./details.tsx";
 import { ask, useFeed } from "./feed.ts";
 import { illsIn } from "./health.ts";
@@ -74,11 +73,6 @@ function Health({ now, ring }: { readonly now: Seen; readonly ring: readonly Poi
       </ul>
     </section>
   );
-}
-
-async function timedOnes(signal: AbortSignal) {
-  const [jobs, { heartbeats }] = await Promise.all([everyJob(signal), call("heartbeats", {}, signal)]);
-  return { jobs, heartbeats };
 }
 
 /** Its version is told to anybody who asks whether it is there. */

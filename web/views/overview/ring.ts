@@ -96,7 +96,10 @@ export function sumOf(parts: Readonly<Record<string, number>>): number {
 }
 
 /** The values of a line. Before a point that has no rate stands a gap, also for what is known at every moment (V2). */
-export function valuesOf(ring: readonly Point[], of: (point: Point) => number | null): readonly (number | null)[] {
+export function valuesOf(
+  ring: readonly Point[],
+  of: (point: Point) => number | null,
+): readonly (number | null)[] {
   return ring.flatMap((point, at) => (at > 0 && point.rates === null ? [null, of(point)] : [of(point)]));
 }
 

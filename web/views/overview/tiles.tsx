@@ -39,11 +39,12 @@ interface TileParts {
     readonly lines: readonly (Omit<PlotLine, "values"> & { readonly of: (point: Point) => number | null })[];
     readonly least: number;
     readonly isAround?: boolean;
+    readonly say: (value: number) => string;
   };
 }
 
 function Tile({ name, figure, unit = "", more, plot }: TileParts) {
-  const { ring, lines, least, isAround = false } = plot;
+  const { ring, lines, least, isAround = false, say } = plot;
   return (
     <section class="card tile" aria-label={name}>
       <h3>{name}</h3>
@@ -57,6 +58,7 @@ function Tile({ name, figure, unit = "", more, plot }: TileParts) {
         lines={lines.map(({ of, ...line }) => ({ ...line, values: valuesOf(ring, of) }))}
         least={least}
         isAround={isAround}
+        say={say}
       />
       <p class="more">{more}</p>
     </section>
@@ -87,6 +89,7 @@ function Tokens({ now, ring }: Shown) {
       plot={{
         ring,
         least: 10,
+        say: rateText,
         lines: [
           { ...ONE, of: ({ rates }) => rates && rates.input },
           { ...TWO, of: ({ rates }) => rates && rates.output },
@@ -108,7 +111,12 @@ function Cost({ now: { today }, ring }: Shown) {
     <Tile
       name="Cost today"
       figure={money(today.cost)}
-      plot={{ ring, least: 0.05, lines: [{ ...ONE, of: ({ rates }) => rates && rates.cost * HOUR_SECONDS }] }}
+      plot={{
+        ring,
+        least: 0.05,
+        say: (value) => `${money(value)}/h`,
+        lines: [{ ...ONE, of: ({ rates }) => rates && rates.cost * HOUR_SECONDS }],
+      }}
       more={
         <>
           {rate !== null && `${money(rate.cost * HOUR_SECONDS)}/h now · `}
@@ -131,7 +139,7 @@ function ModelCalls({ now: { slots, processes }, ring }: Shown) {
       name="Model calls"
       figure={whole(sumOf(slots.inUse))}
       unit={`of ${whole(slots.total)} slots`}
-      plot={{ ring, least: slots.total, lines: [{ ...ONE, of: ({ level }) => level.inUse }] }}
+      plot={{ ring, least: slots.total, say: whole, lines: [{ ...ONE, of: ({ level }) => level.inUse }] }}
       more={`${whole(slots.reserved)} kept for people · programs ${whole(sumOf(processes.inUse))} of ${whole(processes.total)}`}
     />
   );
@@ -144,7 +152,12 @@ function Queue({ now: { slots, processes }, ring }: Shown) {
       name="Queue"
       figure={whole(waiting)}
       unit={waiting === 1 ? "waits for a slot" : "wait for a slot"}
-      plot={{ ring, least: 4, lines: [{ colour: "--warn", isFilled: true, of: ({ level }) => level.waiting }] }}
+      plot={{
+        ring,
+        least: 4,
+        say: whole,
+        lines: [{ colour: "--warn", isFilled: true, of: ({ level }) => level.waiting }],
+      }}
       more={`people ${whole(slots.waiting.interactive)} · for programs ${whole(sumOf(processes.waiting))}`}
     />
   );
@@ -157,7 +170,12 @@ function Loop({ now: { totals }, ring }: Shown) {
       name="Event-loop delay"
       figure={loopDelayMs === null ? "–" : loopDelayMs.toFixed(loopDelayMs < 10 ? 1 : 0)}
       unit="ms, 99 of 100"
-      plot={{ ring, least: 50, lines: [{ ...ONE, of: ({ level }) => level.loopDelayMs }] }}
+      plot={{
+        ring,
+        least: 50,
+        say: (value) => `${whole(Math.round(value))} ms`,
+        lines: [{ ...ONE, of: ({ level }) => level.loopDelayMs }],
+      }}
       more="How late the daemon comes to things at most."
     />
   );
@@ -170,7 +188,7 @@ function Commits({ now: { totals }, ring }: Shown) {
       name="Commits"
       figure={rate === null ? "–" : rateText(rate.commits)}
       unit="/s"
-      plot={{ ring, least: 5, lines: [{ ...ONE, of: ({ rates }) => rates && rates.commits }] }}
+      plot={{ ring, least: 5, say: rateText, lines: [{ ...ONE, of: ({ rates }) => rates && rates.commits }] }}
       more={`${count(totals.commits)} commits, ${count(totals.turns)} turns since the start`}
     />
   );
@@ -183,7 +201,13 @@ function Disk({ now: { disk, upkeep }, ring }: Shown) {
       name="Disk"
       figure={disk === null ? "–" : bytes(disk.freeBytes)}
       unit={disk === null ? "" : `free, ${percent(disk.freeBytes, disk.totalBytes)}`}
-      plot={{ ring, least: 1e6, isAround: true, lines: [{ ...ONE, of: ({ level }) => level.freeBytes }] }}
+      plot={{
+        ring,
+        least: 1e6,
+        say: bytes,
+        isAround: true,
+        lines: [{ ...ONE, of: ({ level }) => level.freeBytes }],
+      }}
       more={
         use === null
           ? "Upkeep has not looked yet at what is used."
@@ -198,7 +222,7 @@ function Journal({ now: { journal }, ring }: Shown) {
     <Tile
       name="Journal"
       figure={journal === null ? "–" : bytes(journal.bytes)}
-      plot={{ ring, least: 1e6, lines: [{ ...ONE, of: ({ level }) => level.journalBytes }] }}
+      plot={{ ring, least: 1e6, say: bytes, lines: [{ ...ONE, of: ({ level }) => level.journalBytes }] }}
       more="Commits go here first. It is used again from its beginning."
     />
   );

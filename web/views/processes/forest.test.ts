@@ -50,6 +50,18 @@ test("a row that changes stays where it is, and no line is made anew", () => {
   assert.deepEqual([forest.count("running"), forest.count("waiting"), forest.count("idle")], [1, 1, 2]);
 });
 
+test("roots that are listed after all others are added to the lines that there are", () => {
+  const forest = planted([leaf("main"), leaf("a"), leaf("lost", "parent")]);
+  const before = forest.lines();
+  forest.put(leaf("b"), "end");
+  forest.put(leaf("c", null, "ended"), "end");
+  assert.equal(forest.lines(), before);
+  assert.deepEqual(drawn(forest), ["main", "a", "lost", "b", "c"]);
+  assert.equal(forest.at("c"), 4);
+  forest.put(leaf("parent"), "end");
+  assert.deepEqual(drawn(forest), ["main", "a", "b", "c", "parent", "  lost"]);
+});
+
 test("a parent that comes later takes its children, also over several steps", () => {
   const forest = planted([leaf("c", "b"), leaf("x"), leaf("a")]);
   assert.deepEqual(drawn(forest), ["c", "x", "a"]);

@@ -6,7 +6,7 @@
 //   Does not:  know where rows come from, or which of them are wanted (listing.ts).
 //
 // Invariants
-//   F1. A row that changes stays where it is. Lines are made anew only when one comes, goes, or is folded.
+//   F1. A row that changes stays where it is. Lines are made anew only when one comes in between, goes, or is folded.
 //   F2. Who has ended before it was ever shown is folded away below its parent; who ends while it is shown stays, up to STAY_MAX.
 //   F3. A row whose parent is not known is a root until it is; so is one that would be its own ancestor.
 
@@ -92,6 +92,11 @@ export class Forest<Row extends Leaf> {
     this.#nodes.set(node.key, node);
     this.#countState(row.state, 1);
     this.#stand(node, where === "top" ? this.#fresh : this.#listed);
+    if (this.#lines !== null && this.#listed.has(node) && !this.#orphans.has(node.key)) {
+      node.at = this.#lines.length; // After all others: page after page comes so, and nothing else moves.
+      this.#lines.push(node);
+      return;
+    }
     for (const orphan of this.#orphans.get(node.key) ?? []) this.#adopt(node, orphan);
     this.#orphans.delete(node.key);
     this.#lines = null;
@@ -241,19 +246,16 @@ class Node<Row extends Leaf> implements Branch<Row> {
   }
 
   isBelow(other: Node<Row>): boolean {
-    for (let node: Node<Row> | null = this; node !== null; node = node.above) if (node === other) return true;
-    return false;
+    return this === other || this.above?.isBelow(other) === true;
   }
 
   /** Counted up to the root. Whatever ends by it is being looked at, or above something that is (F2). True: too many stay now. */
   live(by: number): boolean {
-    let isCrowded = false;
-    for (let node: Node<Row> | null = this; node !== null && by !== 0; node = node.above) {
-      node.living += by;
-      node.#stay(node.living === 0);
-      isCrowded ||= (node.above?.staying ?? 0) > STAY_MAX;
-    }
-    return isCrowded;
+    if (by === 0) return false;
+    this.living += by;
+    this.#stay(this.living === 0);
+    const isCrowded = (this.above?.staying ?? 0) > STAY_MAX;
+    return this.above?.live(by) === true || isCrowded;
   }
 
   #stay(stays: boolean): void {

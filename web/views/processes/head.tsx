@@ -19,9 +19,7 @@ export function Head({ listing, agents }: HeadParts) {
   return (
     <header class="processes-head">
       <h1>Processes</h1>
-      <p class="soft" role="status">
-        {countsOf(listing)}
-      </p>
+      <p class="counts soft">{countsOf(listing)}</p>
       <span class="push" />
       <div class="filters" role="search" aria-label="Filter sessions">
         <Words wanted={wanted} />

@@ -1,5 +1,6 @@
 // One line of the table: a session, or those below it that have ended.
 
+import { useMemo, useRef } from "preact/hooks";
 import { age, count, many, money } from "../../../src/base/figures.ts";
 import { clean, oneLine } from "../../../src/base/harmless.ts";
 import { Icon } from "../../parts/icons.tsx";
@@ -59,13 +60,26 @@ export function LineOf(parts: LineParts) {
         select(line.key);
         if (line.type === "fold") toggle(line);
       }}
-      onDblClick={() => {
-        if (line.type === "row") openSession(line.key);
+      onDblClick={({ target }: Event) => {
+        const isOfPart = target instanceof Element && target.closest("a, button") !== null;
+        if (line.type === "row" && !isOfPart) openSession(line.key);
       }}
     >
-      {line.type === "row" ? <Cells branch={line} toggle={toggle} /> : <FoldCell fold={line} />}
+      {useCells(line, toggle)}
     </div>
   );
+}
+
+/** The same as before, where nothing that they show is otherwise: then nothing is compared, whoever else has changed. */
+function useCells(line: Line<Row>, toggle: LineParts["toggle"]) {
+  const latest = useRef(toggle);
+  latest.current = toggle;
+  const shown =
+    line.type === "row" ? [line.row, line.isParent, line.above === null] : [line.count, null, null];
+  return useMemo(() => {
+    if (line.type === "fold") return <FoldCell fold={line} />;
+    return <Cells branch={line} toggle={(each) => latest.current(each)} />;
+  }, [line, line.isOpen, line.depth, ...shown]);
 }
 
 /** As far to the right as it is deep; more than this would leave no room for words. */
@@ -112,16 +126,21 @@ function Cells({ branch, toggle }: { readonly branch: Branch<Row>; readonly togg
         {money(row.cost)}
       </span>
       <span role="gridcell" class="age soft">
-        {age(since(row.bornAt))}
+        <Age at={row.bornAt} />
       </span>
       <span role="gridcell" class="changed soft">
         <Ago at={row.updatedAt} />
       </span>
-      <span role="gridcell" class="deeds" onDblClick={(event: Event) => event.stopPropagation()}>
+      <span role="gridcell" class="deeds">
         <Menu label={`What can be done to ${shortKey(row.sessionKey)}`} deeds={deedsOf(row)} />
       </span>
     </>
   );
+}
+
+/** By itself: it is another one every second, and the rest of the line is not. */
+function Age({ at }: { readonly at: string }) {
+  return <>{age(since(at))}</>;
 }
 
 function Named({ branch, toggle }: { readonly branch: Branch<Row>; readonly toggle: LineParts["toggle"] }) {

@@ -24,6 +24,8 @@ const AHEAD_LINES = 200;
 const HIDDEN_PAGES_MAX = 5;
 /** Pages of each state in which something goes on: a gateway has not as many slots. */
 const ACTIVE_PAGES_MAX = 5;
+/** Pages between two that are shown, while everything is read. */
+const PAGES_A_LOOK = 10;
 const AGAIN_MS = 1_000;
 const ACTIVE = ["running", "waiting", "paused"] as const;
 
@@ -48,6 +50,7 @@ export class Listing {
   #seen = 0; //          the last line that somebody sees
   #hiddenPages = 0; //   since a page last brought a line
   #isForAll = false;
+  #pages = 0;
 
   constructor(wanted: Wanted, door: Door) {
     this.wanted = wanted;
@@ -177,10 +180,12 @@ export class Listing {
   }
 
   async #page(): Promise<void> {
-    const before = this.forest.lines().length;
+    const before = this.#isForAll ? 0 : this.forest.lines().length;
     const { sessions, next } = await this.#list(this.#next === null ? {} : { cursor: this.#next });
     this.#take(sessions);
     this.#next = next;
+    this.#pages += 1;
+    if (this.#isForAll && this.#pages % PAGES_A_LOOK !== 0) return; // Nobody reads what only passes by.
     // A filter finds little in many pages, and shows all that it finds: only what is folded away is not worth going on for.
     const isHidden = sessions.length > 0 && this.forest.lines().length === before;
     this.#hiddenPages = isHidden ? this.#hiddenPages + 1 : 0;

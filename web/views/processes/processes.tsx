@@ -184,6 +184,7 @@ function useDeeds({ forest }: Listing, choice: Choice): void {
     { key: "o", about: "open the session (also Enter)", run: choice.enter },
     { key: "h", about: "fold, or to its parent (also ←)", run: () => choice.fold(false) },
     { key: "l", about: "unfold, or to its first child (also →)", run: () => choice.fold(true) },
+    { key: "m", about: "all that can be done to it", run: () => showMenu(choice.key) },
     { key: "s", about: "steer it, or send it a message", run: does("steer") },
     { key: ".", about: "stop it, or continue", run: does("pause") },
     { key: "n", about: "nice: who goes first", run: does("nice") },
@@ -195,6 +196,12 @@ function useDeeds({ forest }: Listing, choice: Choice): void {
   ]);
 }
 
+/** Of the line, if it can be seen. */
+function showMenu(key: string | null): void {
+  if (key === null) return;
+  document.getElementById(idOf(key))?.querySelector<HTMLElement>("[aria-haspopup=menu]")?.click();
+}
+
 // ── Around the lines ────────────────────────────────────────────────────────────────────────────────────────
 
 function Foot({ listing }: { readonly listing: Listing }) {
@@ -202,7 +209,7 @@ function Foot({ listing }: { readonly listing: Listing }) {
   if (fault !== null) return <Trouble fault={fault} again={() => listing.more()} />;
   if (isWhole) return <OnlyMain listing={listing} />;
   return (
-    <div class="foot" role="status">
+    <div class="foot">
       {isReading ? `${whole(forest.size)} loaded …` : `${whole(forest.size)} loaded; there are more.`}
       {!isReading && <Button onClick={() => listing.more()}>Load more</Button>}
     </div>

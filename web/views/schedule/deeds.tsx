@@ -7,7 +7,7 @@ import { tell, tried } from "../../parts/toast.tsx";
 import { go, place } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { addInput, editInput, fieldsOf } from "./form.ts";
-import type { JobRow } from "./jobs.ts";
+import type { JobRow } from "../../wire/jobs.ts";
 
 export function nameOf({ name, message }: Pick<JobRow, "name" | "message">): string {
   return oneLine(name === "" ? message : name);
@@ -73,8 +73,8 @@ export async function remove(job: JobRow, after: () => void): Promise<void> {
     title: "Remove this job?",
     text: (
       <>
-        <strong>{nameOf(job)}</strong> ({job.when}) goes for good, and the history of its runs with it. A run that goes on
-        ends as it would; sessions that it ran in stay.
+        <strong>{nameOf(job)}</strong> ({job.when}) goes for good, and the history of its runs with it. A run
+        that goes on ends as it would; sessions that it ran in stay.
       </>
     ),
     verb: "Remove",
@@ -90,11 +90,16 @@ export async function remove(job: JobRow, after: () => void): Promise<void> {
 export async function beatNow(agent: string, after: () => void): Promise<void> {
   const beaten = await tried(call("beat", { agent }));
   if (beaten !== null)
-    tell(beaten.began ? `${agent} looks after its HEARTBEAT.md` : `No heartbeat: ${beaten.why ?? ""}`, !beaten.began);
+    tell(
+      beaten.began ? `${agent} looks after its HEARTBEAT.md` : `No heartbeat: ${beaten.why ?? ""}`,
+      !beaten.began,
+    );
   after();
 }
 
 /** Of an own request: what is sent again because nobody answered is done once. */
 function requestId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addInput, editInput, fieldsOf } from "./form.ts";
-import type { Job } from "./jobs.ts";
+import type { Job } from "../../wire/jobs.ts";
 
 const JOB: Job = {
   id: "3f9c2a7be410",
@@ -43,7 +43,15 @@ function asGiven(job: Job): Record<string, string> {
 }
 
 test("a new job says what was typed and nothing else", () => {
-  const given = { name: " tea ", when: "in 20m", timezone: "", message: "tea", target: "main", delivery: "", missed: "skip" };
+  const given = {
+    name: " tea ",
+    when: "in 20m",
+    timezone: "",
+    message: "tea",
+    target: "main",
+    delivery: "",
+    missed: "skip",
+  };
   assert.deepEqual(addInput(given, "one"), {
     ...{ name: "tea", target: "main", at: "20m", message: "tea", missed: "skip", id: "one" },
   });
@@ -65,6 +73,9 @@ test("an edit says what is other than it was", () => {
   assert.deepEqual(editInput(JOB, given), { job: JOB.id, cron: "30 8 * * 1-5", message: "look\nbetter" });
   const small: Job = { ...JOB, model: "rehearsal/small" };
   assert.deepEqual(editInput(small, { ...asGiven(small), model: "" }), { job: JOB.id, model: null });
-  assert.deepEqual(editInput(JOB, { ...asGiven(JOB), when: "every 2h", timezone: "" }), { job: JOB.id, every: "2h" });
+  assert.deepEqual(editInput(JOB, { ...asGiven(JOB), when: "every 2h", timezone: "" }), {
+    job: JOB.id,
+    every: "2h",
+  });
   assert.deepEqual(editInput(JOB, { ...asGiven(JOB), name: "" }), { job: JOB.id, name: "" });
 });

@@ -3,7 +3,7 @@
 import type { Input } from "../../../src/calls/door.ts";
 import { whenIn } from "../../../src/calls/cron-words.ts";
 import type { Field } from "../../parts/dialog.tsx";
-import type { Job } from "./jobs.ts";
+import type { Job } from "../../wire/jobs.ts";
 
 export type Given = Readonly<Record<string, string>>;
 
@@ -47,9 +47,11 @@ export function fieldsOf(job: Job | null): readonly Field[] {
       isNeeded: true,
       hint: "0 9 * * 1-5 · @daily · every 15m · in 20m · at 2026-10-05T09:00",
     }),
-    field("timezone", "Time zone", { hint: "By whose clock, such as Europe/Zurich. Empty: the daemon's." }),
     field("message", "What is to be done", { kind: "lines", isNeeded: true }),
-    field("target", "Runs in", { hint: "fresh: a new session each time. Or main, thread:<name>, the key of a session." }),
+    field("timezone", "Time zone", { hint: "By whose clock, such as Europe/Zurich. Empty: the daemon's." }),
+    field("target", "Runs in", {
+      hint: "fresh: a new session each time. Or main, thread:<name>, the key of a session.",
+    }),
     field("delivery", "The answer goes to", {
       hint: "main, route, none, the key of a session, webhook:<channel>:<to>. Empty: as is usual.",
     }),

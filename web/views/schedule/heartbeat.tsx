@@ -10,9 +10,9 @@ import { usePolled } from "../../state/polled.ts";
 import { call } from "../../wire/call.ts";
 import { beatNow } from "./deeds.tsx";
 import { Crumb, Fact } from "./job.tsx";
-import type { Heartbeat } from "./jobs.ts";
+import type { Heartbeat } from "../../wire/jobs.ts";
 import { exactly, TASKS, Where } from "./lines.tsx";
-import { dotOf, inWords, minutesText } from "./words.ts";
+import { beatWords, dotOf, inWords, minutesText } from "./words.ts";
 
 const EVERY_MS = 3_000;
 
@@ -60,13 +60,15 @@ function Facts({ beat }: { readonly beat: Heartbeat }) {
           : minutesText(everyMinutes)}
       </Fact>
       <Fact name="Hours">{hours === null ? "all day" : `${hours.from}–${hours.to} (${hours.timezone})`}</Fact>
-      <Fact name="Next">{nextAt === null ? "never" : `${inWords(nextAt, nowMs.value)} · ${exactly(nextAt)}`}</Fact>
+      <Fact name="Next">
+        {nextAt === null ? "never" : `${inWords(nextAt, nowMs.value)} · ${exactly(nextAt)}`}
+      </Fact>
       <Fact name="Last">
         {last === null ? (
           "none yet"
         ) : (
           <Dot is={dotOf(last.outcome)}>
-            {last.outcome}
+            {beatWords(last.outcome)}
             <Ago at={last.at} />
           </Dot>
         )}

@@ -14,7 +14,7 @@ import { usePolled } from "../../state/polled.ts";
 import { useKeys } from "../../state/keys.ts";
 import { call } from "../../wire/call.ts";
 import { edit, nameOf, remove, runNow, setEnabled } from "./deeds.tsx";
-import type { Job } from "./jobs.ts";
+import type { Job } from "../../wire/jobs.ts";
 import { exactly, Where } from "./lines.tsx";
 import { dotOf, inWords, whenWords } from "./words.ts";
 
@@ -119,7 +119,9 @@ function Settings({ job }: { readonly job: Job }) {
         {whenWords(job.when) !== job.when && <span class="soft"> · {job.cron}</span>}
       </Fact>
       <Fact name="Next">
-        {job.next === null ? "never" : `${inWords(job.next, nowMs.value)} · ${job.times.map(exactly).join(", ")}`}
+        {job.next === null
+          ? "never"
+          : `${inWords(job.next, nowMs.value)} · ${job.times.map(exactly).join(", ")}`}
       </Fact>
       <Fact name="Agent">{job.agent}</Fact>
       <Fact name="Runs in">
@@ -142,7 +144,8 @@ function Settings({ job }: { readonly job: Job }) {
       </Fact>
       {job.stagger !== "0s" && <Fact name="Stagger">up to {job.stagger}</Fact>}
       <Fact name="Failures">
-        {job.failures} in a row; {job.failuresMax === 0 ? "never disabled for it" : `disabled after ${job.failuresMax}`}
+        {job.failures} in a row;{" "}
+        {job.failuresMax === 0 ? "never disabled for it" : `disabled after ${job.failuresMax}`}
       </Fact>
       <Fact name="So far">{countsText(job.counts)}</Fact>
       <Fact name="Added">
@@ -161,7 +164,13 @@ const MISSED: Readonly<Record<Job["missed"], string>> = {
   skip: "what was missed is skipped",
 };
 
-export function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+export function Fact({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: preact.ComponentChildren;
+}) {
   return (
     <div>
       <dt>{name}</dt>
@@ -230,16 +239,10 @@ function RunLine({ run }: { readonly run: Run }) {
       <td>
         {sessionKey !== null && (
           <a href={hrefOf("session", sessionKey)} title={sessionKey}>
-            {runKey(sessionKey)}
+            {shortKey(sessionKey)}
           </a>
         )}
       </td>
     </tr>
   );
-}
-
-/** A run is told from the others by the end of its id: they begin alike, with the time. */
-function runKey(key: string): string {
-  const run = /:run:(.+)$/.exec(key)?.[1];
-  return run === undefined ? shortKey(key) : `run ${run.slice(-6)}`;
 }

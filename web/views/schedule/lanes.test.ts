@@ -10,7 +10,13 @@ function at(...hours: readonly number[]): readonly string[] {
   return hours.map((each) => new Date(FROM + each * HOUR).toISOString());
 }
 
-function told({ when = "0 9 * * * (UTC)", hours }: { readonly when?: string; readonly hours: readonly number[] }) {
+function told({
+  when = "0 9 * * * (UTC)",
+  hours,
+}: {
+  readonly when?: string;
+  readonly hours: readonly number[];
+}) {
   const times = at(...hours);
   const { marks, bar } = laneOf({ when, next: times[0] ?? null, times }, DAY);
   const hourOf = (ms: number): number => (ms - FROM) / HOUR;

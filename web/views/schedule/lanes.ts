@@ -29,7 +29,9 @@ const NEAR = 0.02;
 export function laneOf({ when, next, times }: Timed, window: Window): Lane {
   if (next === null) return { marks: [], bar: null };
   const everyMs = everyMsOf(when);
-  const known = (times.length === 0 ? [next] : times).map((time) => Date.parse(time)).filter((ms) => ms <= window.toMs);
+  const known = (times.length === 0 ? [next] : times)
+    .map((time) => Date.parse(time))
+    .filter((ms) => ms <= window.toMs);
   const [first] = known;
   if (first === undefined) return { marks: [], bar: null };
   if (everyMs !== null) return repeated(first, everyMs, window);

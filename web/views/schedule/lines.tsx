@@ -1,6 +1,6 @@
 // A job and a heartbeat, each in a line.
 
-import { many } from "../../../src/base/figures.ts";
+import { whole } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
 import { Button } from "../../parts/button.tsx";
 import { Menu } from "../../parts/menu.tsx";
@@ -9,8 +9,8 @@ import { Ago, shortKey, Title } from "../../parts/text.tsx";
 import { nowMs } from "../../state/now.ts";
 import { hrefOf } from "../../state/place.ts";
 import { beatNow, deedsOf, nameOf } from "./deeds.tsx";
-import type { Heartbeat, JobRow } from "./jobs.ts";
-import { dotOf, inWords, minutesText, whenWords } from "./words.ts";
+import type { Heartbeat, JobRow } from "../../wire/jobs.ts";
+import { beatWords, dotOf, inWords, minutesText, whenWords } from "./words.ts";
 
 export function JobLine({ job, again }: { readonly job: JobRow; readonly again: () => void }) {
   const { id, name, message, when, next, last, target, failures } = job;
@@ -29,19 +29,7 @@ export function JobLine({ job, again }: { readonly job: JobRow; readonly again: 
         <Next of={job} next={next} />
       </td>
       <td>
-        {last === null ? (
-          <span class="soft">none yet</span>
-        ) : (
-          <Dot is={dotOf(last.outcome)}>
-            {last.outcome ?? "goes on"}
-            {last.endedAt !== null && (
-              <span class="soft">
-                <Ago at={last.endedAt} />
-              </span>
-            )}
-          </Dot>
-        )}
-        {failures > 1 && <small class="about">{many(failures, "failure")} in a row</small>}
+        <Last of={last && { outcome: last.outcome ?? "goes on", at: last.endedAt }} failures={failures} />
       </td>
       <td>
         <Where target={target} />
@@ -53,6 +41,24 @@ export function JobLine({ job, again }: { readonly job: JobRow; readonly again: 
   );
 }
 
+interface Ended {
+  readonly of: { readonly outcome: string; readonly at: string | null } | null; // null: none yet
+  readonly failures: number; // in a row
+}
+
+function Last({ of, failures }: Ended) {
+  if (of === null) return <span class="soft">none yet</span>;
+  return (
+    <>
+      <Dot is={dotOf(of.outcome)}>{beatWords(of.outcome)}</Dot>
+      <small class="about">
+        {of.at !== null && <Ago at={of.at} />}
+        {failures > 1 && `, ${whole(failures)} in a row`}
+      </small>
+    </>
+  );
+}
+
 /** When it is due; of what is not, why. */
 function Next({ of, next }: { readonly of: Pick<JobRow, "state" | "why">; readonly next: string | null }) {
   if (of.state === "running") return <Dot is="running">runs now</Dot>;
@@ -60,13 +66,17 @@ function Next({ of, next }: { readonly of: Pick<JobRow, "state" | "why">; readon
     return (
       <>
         <Dot is={of.why === null ? "ended" : "bad"}>{of.state}</Dot>
-        {of.why !== null && <small class="about">{oneLine(of.why)}</small>}
+        {of.why !== null && (
+          <small class="about" title={oneLine(of.why)}>
+            {oneLine(of.why)}
+          </small>
+        )}
       </>
     );
   return <At time={next} />;
 }
 
-export function At({ time }: { readonly time: string }) {
+function At({ time }: { readonly time: string }) {
   return (
     <>
       <time dateTime={time}>{inWords(time, nowMs.value)}</time>
@@ -112,24 +122,19 @@ export function HeartbeatLine({ beat, again }: { readonly beat: Heartbeat; reado
         {state === "idle" && (nextAt === null ? <Dot is="ended">never</Dot> : <At time={nextAt} />)}
       </td>
       <td>
-        {last === null ? (
-          <span class="soft">none yet</span>
-        ) : (
-          <Dot is={dotOf(last.outcome)}>
-            {last.outcome}
-            <span class="soft">
-              <Ago at={last.at} />
-            </span>
-          </Dot>
-        )}
-        {failures > 0 && <small class="about">{many(failures, "failure")} in a row</small>}
+        <Last of={last} failures={failures} />
       </td>
       <td>
         <Where target={`agent:${agent}:heartbeat`} />
       </td>
       <td class="deeds">
         {everyMinutes > 0 && (
-          <Button icon="play" look="quiet" label={`Beat now: ${agent}`} onClick={() => void beatNow(agent, again)} />
+          <Button
+            icon="play"
+            look="quiet"
+            label={`Beat now: ${agent}`}
+            onClick={() => void beatNow(agent, again)}
+          />
         )}
       </td>
     </tr>

@@ -8,11 +8,10 @@ import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { place, replace } from "../../state/place.ts";
 import { usePolled } from "../../state/polled.ts";
 import { useKeys } from "../../state/keys.ts";
-import { call } from "../../wire/call.ts";
+import { timedOnes, type JobRow, type TimedOnes } from "../../wire/jobs.ts";
 import { add } from "./deeds.tsx";
 import { HeartbeatPage } from "./heartbeat.tsx";
 import { JobPage } from "./job.tsx";
-import { everyJob, type Heartbeat, type JobRow } from "./jobs.ts";
 import { HeartbeatLine, JobLine } from "./lines.tsx";
 import { Timeline } from "./timeline.tsx";
 import "./schedule.css";
@@ -69,19 +68,14 @@ function All() {
   );
 }
 
-async function timedOnes(signal: AbortSignal) {
-  const [jobs, { heartbeats }] = await Promise.all([everyJob(signal), call("heartbeats", {}, signal)]);
-  return { jobs, heartbeats };
-}
-
 const EXAMPLE = { name: "morning", when: "0 9 * * 1-5", message: "What is in the calendar today?" };
 
 function First({ again }: { readonly again: () => void }) {
   return (
     <Empty title="No jobs yet">
       <p>
-        A job is a message that an agent is given at times: a report every morning, a look at a queue every quarter of an
-        hour, a reminder in twenty minutes.
+        A job is a message that an agent is given at times: a report every morning, a look at a queue every
+        quarter of an hour, a reminder in twenty minutes.
       </p>
       <p class="first">
         <Button onClick={() => void add(again, EXAMPLE)}>Begin with an example…</Button>
@@ -93,9 +87,7 @@ function First({ again }: { readonly again: () => void }) {
   );
 }
 
-interface Found {
-  readonly jobs: readonly JobRow[];
-  readonly heartbeats: readonly Heartbeat[];
+interface Found extends TimedOnes {
   readonly text: string;
   readonly again: () => void;
 }

@@ -7,7 +7,7 @@ import { nowMs } from "../../state/now.ts";
 import { hrefOf, place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { nameOf } from "./deeds.tsx";
-import type { Heartbeat, JobRow } from "./jobs.ts";
+import type { Heartbeat, JobRow, TimedOnes } from "../../wire/jobs.ts";
 import { laneOf, shareOf, ticksOf, type Lane, type Timed, type Window } from "./lanes.ts";
 import { exactly } from "./lines.tsx";
 import { minutesText, whenWords } from "./words.ts";
@@ -29,13 +29,7 @@ interface Entry extends Timed {
   readonly name: string;
 }
 
-export function Timeline({
-  jobs,
-  heartbeats,
-}: {
-  readonly jobs: readonly JobRow[];
-  readonly heartbeats: readonly Heartbeat[];
-}) {
+export function Timeline({ jobs, heartbeats }: TimedOnes) {
   const times = useTimes(jobs);
   const [chosen, , spanMs] = SPANS.find(([name]) => name === place.value.query["span"]) ?? SPANS[1];
   const now = Math.floor(nowMs.value / STEP_MS) * STEP_MS;
@@ -53,11 +47,10 @@ export function Timeline({
       <div class="head">
         <h2>Next {words}</h2>
         <div class="spans" role="group" aria-label="How far ahead">
-          {SPANS.map(([name, label]) => (
+          {SPANS.map(([name]) => (
             <Button
               key={name}
               look="quiet"
-              label={`Next ${label}`}
               isOn={name === chosen}
               onClick={() => replace({ ...place.value.query, span: name })}
             >
@@ -73,7 +66,9 @@ export function Timeline({
         ))}
       </ul>
       {seen.length === 0 && <p class="soft">Nothing is due so soon.</p>}
-      {seen.length > LANES_MAX && <p class="soft">{many(seen.length - LANES_MAX, "more lane")}: filter to see them.</p>}
+      {seen.length > LANES_MAX && (
+        <p class="soft">{many(seen.length - LANES_MAX, "more lane")}: filter to see them.</p>
+      )}
     </section>
   );
 }
@@ -101,7 +96,9 @@ function Ticks({ window, now }: { readonly window: Window; readonly now: number 
             <span key={ms} class="tick" style={{ left: `${shareOf(ms, window) * 100}%` }}>
               {new Date(ms).toLocaleString(
                 "en-GB",
-                isDays ? { weekday: "short", day: "numeric" } : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+                isDays
+                  ? { weekday: "short", day: "numeric" }
+                  : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
               )}
             </span>
           ))}
@@ -156,7 +153,8 @@ const MARKS_SAID = 5;
 function laneWords({ when, next }: Entry, marks: readonly number[], bar: Window | null): string {
   const said = marks.slice(0, MARKS_SAID).map((ms) => exactly(new Date(ms).toISOString()));
   const more = marks.length > MARKS_SAID ? [`${marks.length - MARKS_SAID} more`] : [];
-  const often = bar === null ? [] : [`from ${exactly(new Date(bar.fromMs).toISOString())} on ${whenWords(when)}`];
+  const often =
+    bar === null ? [] : [`from ${exactly(new Date(bar.fromMs).toISOString())} on ${whenWords(when)}`];
   const due = [...said, ...more, ...often].join(", ");
   return due === "" ? `due ${next ?? "never"}` : `due ${due}`;
 }
@@ -165,7 +163,9 @@ function laneWords({ when, next }: Entry, marks: readonly number[], bar: Window 
 function useTimes(jobs: readonly JobRow[]): ReadonlyMap<string, readonly string[]> {
   const [times, setTimes] = useState<ReadonlyMap<string, readonly string[]>>(new Map());
   const wanted = jobs
-    .filter(({ when, next, id }) => next !== null && !/^(?:every|at) /.test(when) && times.get(id)?.[0] !== next)
+    .filter(
+      ({ when, next, id }) => next !== null && !/^(?:every|at) /.test(when) && times.get(id)?.[0] !== next,
+    )
     .slice(0, LANES_MAX);
   const named = wanted.map(({ id, next }) => `${id} ${next}`).join(" ");
   useEffect(() => {

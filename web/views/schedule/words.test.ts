@@ -21,7 +21,8 @@ test("the usual expressions are said in words, and every other as it is", () => 
     "0 9 * * MON": null,
     "@yearly": null,
   };
-  for (const [expression, words] of Object.entries(said)) assert.equal(cronWords(expression), words, expression);
+  for (const [expression, words] of Object.entries(said))
+    assert.equal(cronWords(expression), words, expression);
   assert.equal(whenWords("0 9 * * 1-5 (Europe/Zurich)"), "weekdays at 09:00 (Europe/Zurich)");
   assert.equal(whenWords("0 9-17 * * * (UTC)"), "0 9-17 * * * (UTC)");
   assert.equal(whenWords("every 15m"), "every 15m");
@@ -35,8 +36,13 @@ test("spans are read and written as the daemon does", () => {
 });
 
 test("a dot says good only of what was done", () => {
-  assert.deepEqual(
-    ["done", "failed", "lost", "skipped", "alert", "began", null].map(dotOf),
-    ["good", "bad", "bad", "idle", "warn", "running", "running"],
-  );
+  assert.deepEqual(["done", "failed", "lost", "skipped", "alert", "began", null].map(dotOf), [
+    "good",
+    "bad",
+    "bad",
+    "idle",
+    "warn",
+    "running",
+    "running",
+  ]);
 });

@@ -79,6 +79,11 @@ export function dotOf(outcome: string | null): string {
   return CALM.has(outcome) ? "idle" : "bad";
 }
 
+/** What came of a beat. */
+export function beatWords(outcome: string): string {
+  return { nothing: "nothing to do", repeated: "alert, told before" }[outcome] ?? outcome;
+}
+
 /** "in 3h", "now", "never". */
 export function inWords(next: string | null, nowMs: number): string {
   return next === null ? "never" : until(next, nowMs);

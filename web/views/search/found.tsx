@@ -34,7 +34,7 @@ function OfSession({ group, asked }: { readonly group: Group; readonly asked: st
         {!isAlone && (
           <Button
             look="quiet"
-            label={`Search only in ${sessionKey}`}
+            label={`Only here: search in ${sessionKey}`}
             onClick={() => replace({ ...place.value.query, session: sessionKey })}
           >
             Only here

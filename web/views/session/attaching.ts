@@ -17,14 +17,14 @@ interface Given {
   readonly refusals: readonly string[];
 }
 
-/** What there will be: what was there, and what can be added to it. */
+/** What can be added to what is there. */
 export async function attached(had: Draft, given: readonly File[]): Promise<Given> {
-  const pictures = [...had.pictures];
-  const files = [...had.files];
+  const pictures: Picture[] = [];
+  const files: TextFile[] = [];
   const refusals: string[] = [];
   for (const file of given) {
     if (PICTURES.has(file.type)) {
-      const refusal = noRoomFor(file, pictures);
+      const refusal = noRoomFor(file, [...had.pictures, ...pictures]);
       if (refusal === null) pictures.push(await pictureOf(file));
       else refusals.push(refusal);
       continue;

@@ -29,6 +29,8 @@ test("the first word goes on with those that begin so, then with those that have
 test("a message is none, whatever is in it", () => {
   assert.deepEqual(texts("hello /st"), []);
   assert.deepEqual(texts("/st\nmore"), []);
+  assert.deepEqual(texts("//etc/hosts"), []);
+  assert.deepEqual(texts("/etc/hosts"), []);
   assert.equal(isCommand("/status"), true);
   assert.equal(isCommand("//status"), false, "two slashes stand for one");
   assert.equal(isCommand("what is /status"), false);

@@ -16,7 +16,7 @@ const CHOICES_MAX = 50;
 
 /** Of `/na`, or of `/name wo`. Of anything else there are none: it is a message, or nobody knows. */
 export function choicesFor(text: string, commands: Commands): readonly Choice[] {
-  const [, typed, gap = "", word = ""] = /^\/([a-z]*)([ \t]*)(\S*)$/i.exec(text) ?? [];
+  const [, typed, gap = "", word = ""] = /^\/([a-z]*)(?:([ \t]+)(\S*))?$/i.exec(text) ?? [];
   if (typed === undefined) return [];
   const name = typed.toLowerCase();
   if (gap === "") return commands.flatMap((each) => namesOf(each, name)).slice(0, CHOICES_MAX);

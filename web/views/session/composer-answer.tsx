@@ -20,7 +20,12 @@ export async function obeyed(sessionKey: string, text: string): Promise<Answer> 
   try {
     const done = await call("command", { sessionKey, text });
     if (!done.isCommand)
-      return { to: text, is: "no command", text: `There is no such command: ${text}`, sessionKey: null };
+      return {
+        to: text,
+        is: "no command",
+        text: `${text} is no command. Type / to see which there are; two slashes at the beginning stand for one.`,
+        sessionKey: null,
+      };
     if (draftOf(sessionKey).value.text.trim() === text) redraft(sessionKey, { text: "" });
     return { to: text, is: "done", text: done.text, sessionKey: done.sessionKey };
   } catch (error) {
@@ -59,7 +64,7 @@ export function AnswerCard({
               icon="send"
               onClick={() => {
                 const { pictures, mode, model, text } = draftOf(sessionKey).value;
-                post({ sessionKey, text: given.to, pictures, mode, model });
+                post({ sessionKey, text: given.to, pictures, mode, model, reads: mode ?? "steer" });
                 if (text.trim() === given.to) redraft(sessionKey, { text: "" });
                 close();
               }}

@@ -16,7 +16,7 @@ export interface Choosing {
   /** True: the key was for the list. */
   readonly taken: (event: KeyboardEvent) => boolean;
   /** What the text field says of the list, for who does not see it. */
-  readonly field: Readonly<Record<string, string | boolean>>;
+  readonly field: Readonly<Record<string, string>>;
 }
 
 const LIST = "command-choices";
@@ -34,7 +34,7 @@ export function useChoices(text: string, known: Known | null, take: (text: strin
     if (event.key === "Escape") setClosedAt(text);
     else if (event.key === "ArrowDown" || event.key === "ArrowUp")
       setAt((chosen + (event.key === "ArrowDown" ? 1 : list.length - 1)) % list.length);
-    else if (event.key === "Tab" && !event.shiftKey) choose(choice);
+    else if (event.key === "Tab" && !event.shiftKey && choice.text !== text) choose(choice);
     // What is whole already is sent: nobody has to press Enter twice.
     else if (event.key === "Enter" && !event.shiftKey && choice.text.trim() !== text.trim()) choose(choice);
     else return false;
@@ -43,11 +43,10 @@ export function useChoices(text: string, known: Known | null, take: (text: strin
     return true;
   };
   const isOpen = list.length > 0;
+  // A field of several lines has no other role than its own; this much of a combobox it may say.
   const field = {
-    role: "combobox",
     "aria-autocomplete": "list",
     "aria-haspopup": "listbox",
-    "aria-expanded": isOpen,
     ...(isOpen ? { "aria-controls": LIST, "aria-activedescendant": `${LIST}-${chosen}` } : {}),
   };
   return { list, at: chosen, choose, taken, field };

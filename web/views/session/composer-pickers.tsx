@@ -9,6 +9,11 @@ const MODES: readonly (readonly [mode: Mode, name: string, about: string])[] = [
   ["interrupt", "Interrupt", "stops what runs first"],
 ];
 
+/** How a message is read that does not say so itself. */
+export function usualMode(status: Status | null): Mode {
+  return MODES.find(([mode]) => mode === status?.settings.queueMode)?.[0] ?? "steer";
+}
+
 interface PickerParts {
   readonly sessionKey: string;
   readonly draft: Draft;

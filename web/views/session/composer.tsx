@@ -11,10 +11,10 @@ import type { Row, Status } from "../../wire/events.ts";
 import { attached, composed, tooLong } from "./attaching.ts";
 import { AnswerCard, obeyed, type Answer } from "./composer-answer.tsx";
 import { Attachments } from "./composer-attached.tsx";
-import { Choices, useChoices } from "./composer-choices.tsx";
-import { ModelPicker, ModePicker } from "./composer-pickers.tsx";
+import { Choices, useChoices, type Known } from "./composer-choices.tsx";
+import { ModelPicker, ModePicker, usualMode } from "./composer-pickers.tsx";
 import { isCommand, withoutEscape } from "./completing.ts";
-import { draftOf, redraft, sent } from "./draft.ts";
+import { draftOf, redraft, sent, type Draft } from "./draft.ts";
 import { post } from "./outbox.ts";
 
 interface ComposerParts {
@@ -28,29 +28,13 @@ export function Composer({ sessionKey, row, status, placeholder }: ComposerParts
   const draft = draftOf(sessionKey).value;
   const answer = useSignal<Answer | null>(null);
   const isOver = useSignal(false);
-  const field = useRef<HTMLTextAreaElement>(null);
-  const picker = useRef<HTMLInputElement>(null);
-  const known = useAsked(async (signal) => {
-    const [{ commands }, models] = await Promise.all([
-      call("commands", {}, signal),
-      call("models", {}, signal),
-    ]);
-    return { commands, models };
-  }, []).value;
-  const choices = useChoices(draft.text, known, (text) => {
-    redraft(sessionKey, { text });
-    field.current?.focus();
-  });
-  const isWorking =
-    row !== null && (row.state === "running" || row.state === "queued" || row.state === "waiting");
+  const known = useAsked(knownNow, []).value;
+  const submit = (): void => void submitted(sessionKey, status, (given) => (answer.value = given));
   const stop = (): void => void tried(call("abort", { sessionKey }), "The turn is stopped.");
-  const add = (files: readonly File[]): void => void addTo(sessionKey, files);
-  const submit = (): void => void submitted(sessionKey, (given) => (answer.value = given));
-  useHeight(field, draft.text);
-  useKeys("Message", [
-    { key: "i", about: "write a message", run: () => field.current?.focus() },
-    ...(isWorking ? [{ key: "mod+.", about: "stop the turn that runs", run: stop }] : []),
-  ]);
+  const onDrag = (event: DragEvent, isHere: boolean): void => {
+    event.preventDefault();
+    isOver.value = isHere;
+  };
   return (
     <form
       class={`composer${isOver.value ? " over" : ""}`}
@@ -59,60 +43,24 @@ export function Composer({ sessionKey, row, status, placeholder }: ComposerParts
         event.preventDefault();
         submit();
       }}
-      onDragOver={(event: DragEvent) => {
-        event.preventDefault();
-        isOver.value = true;
-      }}
-      onDragLeave={() => (isOver.value = false)}
+      onDragOver={(event: DragEvent) => onDrag(event, true)}
+      onDragLeave={(event: DragEvent) => onDrag(event, false)}
       onDrop={(event: DragEvent) => {
-        event.preventDefault();
-        isOver.value = false;
-        add([...(event.dataTransfer?.files ?? [])]);
+        onDrag(event, false);
+        add(sessionKey, [...(event.dataTransfer?.files ?? [])]);
       }}
     >
       <AnswerCard answer={answer} sessionKey={sessionKey} />
-      <Choices choices={choices} />
       <Attachments sessionKey={sessionKey} draft={draft} />
-      <textarea
-        ref={field}
-        rows={1}
-        aria-label="Message"
+      <Field
+        sessionKey={sessionKey}
+        text={draft.text}
         placeholder={placeholder}
-        value={draft.text}
-        {...choices.field}
-        onInput={(event: Event) =>
-          redraft(sessionKey, { text: (event.currentTarget as HTMLTextAreaElement).value })
-        }
-        onPaste={(event: ClipboardEvent) => {
-          const files = [...(event.clipboardData?.files ?? [])];
-          if (files.length === 0) return;
-          event.preventDefault();
-          add(files);
-        }}
-        onKeyDown={(event: KeyboardEvent) => {
-          if (choices.taken(event)) return;
-          typed(event, submit);
-        }}
+        known={known}
+        submit={submit}
       />
       <div class="row">
-        <input
-          ref={picker}
-          type="file"
-          multiple
-          hidden
-          aria-label="Files to attach"
-          onChange={(event: Event) => {
-            const input = event.currentTarget as HTMLInputElement;
-            add([...(input.files ?? [])]);
-            input.value = "";
-          }}
-        />
-        <Button
-          icon="attach"
-          look="quiet"
-          label="Attach pictures or text files"
-          onClick={() => picker.current?.click()}
-        />
+        <FilePicker sessionKey={sessionKey} />
         <ModePicker sessionKey={sessionKey} draft={draft} status={status} />
         <ModelPicker
           sessionKey={sessionKey}
@@ -121,28 +69,105 @@ export function Composer({ sessionKey, row, status, placeholder }: ComposerParts
           models={known?.models ?? null}
         />
         <span class="push" />
-        {isWorking && (
-          <Button icon="stop" label="Stop the turn (Ctrl .)" onClick={stop}>
-            Stop
-          </Button>
-        )}
+        {isWorking(row) && <Stop stop={stop} />}
         <Button type="submit" look="main" icon="send" label="Send (Enter)" isDisabled={isEmpty(draft)}>
-          Send
+          <span class="wide">Send</span>
         </Button>
       </div>
     </form>
   );
 }
 
-function isEmpty({
-  text,
-  files,
-  pictures,
-}: {
+async function knownNow(signal: AbortSignal): Promise<Known> {
+  const [{ commands }, models] = await Promise.all([
+    call("commands", {}, signal),
+    call("models", {}, signal),
+  ]);
+  return { commands, models };
+}
+
+function isWorking(row: Row | null): boolean {
+  return row?.state === "running" || row?.state === "queued" || row?.state === "waiting";
+}
+
+function Stop({ stop }: { readonly stop: () => void }) {
+  useKeys("Turn", [{ key: "mod+.", about: "stop the turn that runs", run: stop }]);
+  return (
+    <Button icon="stop" label="Stop the turn (Ctrl .)" onClick={stop}>
+      <span class="wide">Stop</span>
+    </Button>
+  );
+}
+
+interface FieldParts {
+  readonly sessionKey: string;
   readonly text: string;
-  readonly files: readonly unknown[];
-  readonly pictures: readonly unknown[];
-}): boolean {
+  readonly placeholder: string;
+  readonly known: Known | null;
+  readonly submit: () => void;
+}
+
+function Field({ sessionKey, text, placeholder, known, submit }: FieldParts) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const choices = useChoices(text, known, (chosen) => {
+    redraft(sessionKey, { text: chosen });
+    field.current?.focus();
+  });
+  useHeight(field, text);
+  useKeys("Message", [{ key: "i", about: "write a message", run: () => field.current?.focus() }]);
+  return (
+    <>
+      <Choices choices={choices} />
+      <textarea
+        ref={field}
+        rows={1}
+        aria-label="Message"
+        placeholder={placeholder}
+        value={text}
+        {...choices.field}
+        onInput={(event: Event) =>
+          redraft(sessionKey, { text: (event.currentTarget as HTMLTextAreaElement).value })
+        }
+        onPaste={(event: ClipboardEvent) => {
+          const files = [...(event.clipboardData?.files ?? [])];
+          if (files.length === 0) return;
+          event.preventDefault();
+          add(sessionKey, files);
+        }}
+        onKeyDown={(event: KeyboardEvent) => {
+          if (!choices.taken(event)) typed(event, submit);
+        }}
+      />
+    </>
+  );
+}
+
+function FilePicker({ sessionKey }: { readonly sessionKey: string }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to attach"
+        onChange={() => {
+          add(sessionKey, [...(input.current?.files ?? [])]);
+          if (input.current !== null) input.current.value = ""; // The same may be chosen again.
+        }}
+      />
+      <Button
+        icon="attach"
+        look="quiet"
+        label="Attach pictures or text files"
+        onClick={() => input.current?.click()}
+      />
+    </>
+  );
+}
+
+function isEmpty({ text, files, pictures }: Draft): boolean {
   return text.trim() === "" && files.length === 0 && pictures.length === 0;
 }
 
@@ -182,16 +207,28 @@ function useHeight(field: { readonly current: HTMLTextAreaElement | null }, text
   }, []);
 }
 
-async function addTo(sessionKey: string, files: readonly File[]): Promise<void> {
+let adding: Promise<void> = Promise.resolve();
+
+/** One after the other: what is dropped while something large is read counts against the same bounds. */
+function add(sessionKey: string, files: readonly File[]): void {
+  adding = adding.then(() => addNow(sessionKey, files));
+}
+
+async function addNow(sessionKey: string, files: readonly File[]): Promise<void> {
   if (files.length === 0) return;
   const given = await tried(attached(draftOf(sessionKey).value, files));
   if (given === null) return;
-  redraft(sessionKey, { pictures: given.pictures, files: given.files });
+  const { pictures, files: texts } = draftOf(sessionKey).value; // Some may have been taken out meanwhile.
+  redraft(sessionKey, { pictures: [...pictures, ...given.pictures], files: [...texts, ...given.files] });
   for (const refusal of given.refusals) tell(`${refusal}.`, true);
 }
 
 /** What was typed stays until somebody has it: the outbox, or the daemon that obeyed it. */
-async function submitted(sessionKey: string, answered: (answer: Answer | null) => void): Promise<void> {
+async function submitted(
+  sessionKey: string,
+  status: Status | null,
+  answered: (answer: Answer | null) => void,
+): Promise<void> {
   const draft = draftOf(sessionKey).value;
   if (isEmpty(draft)) return;
   const isPlain = draft.files.length === 0 && draft.pictures.length === 0;
@@ -202,5 +239,5 @@ async function submitted(sessionKey: string, answered: (answer: Answer | null) =
   answered(null);
   const { pictures, mode, model } = draft;
   sent(sessionKey);
-  post({ sessionKey, text, pictures, mode, model });
+  post({ sessionKey, text, pictures, mode, model, reads: mode ?? usualMode(status) });
 }

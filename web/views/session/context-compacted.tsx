@@ -21,7 +21,7 @@ const OCCASIONS: Readonly<Record<string, string>> = {
 interface Kept {
   readonly entry: Extract<Entry, { type: "compaction" }>;
   readonly details: CompactionDetails | null; // null: another program made it
-  readonly firstKept: number | null; //          null: it is of another transcript
+  readonly firstKept: number | null; //          null: none before it, or of another transcript
 }
 
 export function Compacted({
@@ -61,7 +61,7 @@ function KeptLines({
       <p>
         Kept:{" "}
         {firstKept === null ? (
-          "what follows it"
+          "what came after it"
         ) : (
           <>
             everything from{" "}
@@ -96,5 +96,9 @@ async function keptIn(sessionKey: string, seq: number, signal: AbortSignal): Pro
   if (entry?.type !== "compaction") return null;
   const [whose = "", number = ""] = String(entry.firstKeptEntryId).split("-");
   const isOwn = page.transcript.endsWith(whose) && whose !== "" && /^\d+$/.test(number);
-  return { entry, details: detailsOf(entry), firstKept: isOwn ? Number(number) : null };
+  return {
+    entry,
+    details: detailsOf(entry),
+    firstKept: isOwn && Number(number) < seq ? Number(number) : null,
+  };
 }

@@ -38,15 +38,15 @@ export function ContextPanel({ sessionKey }: { readonly sessionKey: string }) {
         part is summarised.
       </p>
       <Button onClick={() => void compactNow(sessionKey, again)}>Compact now …</Button>
-      <h3>Pruned</h3>
+      <h2>Pruned</h2>
       <p>{prunedWords(value.pruned)}</p>
-      <h3>Last compaction</h3>
+      <h2>Last compaction</h2>
       {value.compaction === null ? (
         <p class="soft">None: everything that was said is still there in full.</p>
       ) : (
         <Compacted sessionKey={sessionKey} compaction={value.compaction} />
       )}
-      <h3>Pinned</h3>
+      <h2>Pinned</h2>
       <Pins sessionKey={sessionKey} pins={value.pins} again={again} />
     </div>
   );

@@ -2,7 +2,7 @@
 
 import { rewoundWords } from "../../../src/calls/commands/words.ts";
 import { itemOf } from "../../../src/calls/told.ts";
-import { textOf, type Entry } from "../../../src/transcript/entry.ts";
+import { textOf, type Block, type Entry, type Message } from "../../../src/transcript/entry.ts";
 import { ask } from "../../parts/dialog.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
@@ -22,7 +22,7 @@ export interface Of {
 
 export function deedsOfEntry(of: Of, entry: Entry): readonly Deed[] {
   const { sessionKey } = of;
-  const text = textOf(entry);
+  const text = wordsOf(entry);
   const link = `${location.origin}/${hrefOf("session", sessionKey, { seq: String(entry.seq) })}`;
   return [
     ...(text === "" ? [] : [{ name: "Copy text", icon: "copy", run: () => void copied(text) } as const]),
@@ -33,6 +33,15 @@ export function deedsOfEntry(of: Of, entry: Entry): readonly Deed[] {
     ...pinning(of, entry),
     { name: "Trace of this turn", icon: "overview", run: () => void traced(sessionKey, entry.seq) },
   ];
+}
+
+/** Without what stands for its pictures. */
+function wordsOf(entry: Entry): string {
+  if (entry.type !== "message" || !Array.isArray(entry.message.content)) return textOf(entry);
+  const isPicture = (block: unknown): boolean =>
+    typeof block === "object" && block !== null && "mimeType" in block;
+  const content = (entry.message.content as readonly Block[]).filter((block) => !isPicture(block));
+  return textOf({ ...entry, message: { ...entry.message, content } as Message });
 }
 
 export async function copied(text: string): Promise<void> {
@@ -50,6 +59,23 @@ export async function forked(sessionKey: string, seq?: number): Promise<void> {
   if (done === null) return;
   tell(`This is a fork of ${done.from}: it knows what that knew at entry ${done.throughSeq}.`);
   go("session", done.sessionKey);
+}
+
+/** By a key alone nothing is made. */
+export async function askFork(sessionKey: string): Promise<void> {
+  await ask({
+    title: "Fork this session",
+    text: "A new session begins with what this one knows now, and goes its own way. This one is not changed.",
+    fields: [{ name: "label", label: "A name for people", hint: "May be empty." }],
+    verb: "Fork",
+    run: async ({ label = "" }) => {
+      const done = await call("fork", {
+        sessionKey,
+        ...(label.trim() === "" ? {} : { label: label.trim() }),
+      });
+      go("session", done.sessionKey);
+    },
+  });
 }
 
 /** What is not done is told where it was asked. */

@@ -22,10 +22,15 @@ export interface Outgoing {
   readonly pictures: readonly Picture[];
   readonly mode: Mode | null; //   null: as the session is set
   readonly model: string | null; // null: the one it has
+  readonly reads: Mode; //         how it is read, for people, as far as is known
   /** sending: nobody has said that it is durable. waiting: it is in the mailbox. refused: it is not there, and will not be. */
   readonly state: "sending" | "waiting" | "refused";
   readonly why: string | null; //  why it is refused, or takes longer; null: nothing is wrong
 }
+
+const KEPT_AS = "sessiond.outbox";
+/** Of pictures: more than that no browser keeps, and to try costs time. */
+const KEPT_CHARS_MAX = 4_000_000;
 
 export const outgoing = signal<readonly Outgoing[]>(kept());
 
@@ -37,7 +42,9 @@ const busy = new Set<string>();
 
 for (const key of new Set(outgoing.value.map(({ sessionKey }) => sessionKey))) void pump(key);
 
-export function post(message: Pick<Outgoing, "sessionKey" | "text" | "pictures" | "mode" | "model">): void {
+export function post(
+  message: Pick<Outgoing, "sessionKey" | "text" | "pictures" | "mode" | "model" | "reads">,
+): void {
   hold([...outgoing.value, { ...message, id: crypto.randomUUID(), state: "sending", why: null }]);
   void pump(message.sessionKey);
 }
@@ -117,16 +124,18 @@ function change(id: string, changes: Partial<Outgoing>): void {
 
 // ── Over a reload ───────────────────────────────────────────────────────────────────────────────────────────
 
-const KEPT_AS = "sessiond.outbox";
-
 function hold(messages: readonly Outgoing[]): void {
   outgoing.value = messages;
   try {
-    if (messages.length === 0) sessionStorage.removeItem(KEPT_AS);
+    if (messages.length === 0 || sizeOf(messages) > KEPT_CHARS_MAX) sessionStorage.removeItem(KEPT_AS);
     else sessionStorage.setItem(KEPT_AS, JSON.stringify(messages));
   } catch {
     return; // A browser keeps a few megabytes, or nothing: then they are there until the page is closed.
   }
+}
+
+function sizeOf(messages: readonly Outgoing[]): number {
+  return messages.flatMap(({ pictures }) => pictures).reduce((sum, { data }) => sum + data.length, 0);
 }
 
 function kept(): readonly Outgoing[] {

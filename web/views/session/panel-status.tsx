@@ -8,6 +8,7 @@ import { Gauge } from "../../parts/state.tsx";
 import { Ago } from "../../parts/text.tsx";
 import { hrefOf } from "../../state/place.ts";
 import type { Status } from "../../wire/events.ts";
+import { worded } from "./worded.ts";
 
 export function StatusPanel({ status }: { readonly status: Status | null }) {
   if (status === null) return <Loading what="the status" />;
@@ -30,7 +31,7 @@ type Fact = readonly [name: string, value: ComponentChildren];
 function factsOf(status: Status): readonly Fact[] {
   const { usage, tree, context, settings } = status;
   return [
-    ["Why", oneLine(status.why)],
+    ["Why", worded(status.why)],
     ["Mail", status.waitingLetters === 0 ? null : `${many(status.waitingLetters, "letter")} waiting`],
     ["Parent", status.parent === null ? null : <KeyLink sessionKey={status.parent} />],
     ["Class", status.class],

@@ -29,7 +29,10 @@ export function Panel({
   const box = useRef<HTMLElement>(null);
   const over = isOver.value;
   useEffect(() => {
-    if (over) box.current?.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
+    if (!over) return;
+    const before = document.activeElement as HTMLElement | null;
+    box.current?.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
+    return () => before?.focus();
   }, [over]);
   useKeys("Panel", over ? [{ key: "Escape", about: "close the panel", run: () => setPanel(false) }] : []);
   return (

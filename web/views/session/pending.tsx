@@ -35,7 +35,7 @@ export function Pending({ sessionKey }: { readonly sessionKey: string }) {
   return (
     <ul class="pending" aria-label="Messages on their way">
       {messages.map((message) => (
-        <li key={message.id} class={message.state}>
+        <li key={message.id} class={`is-${message.state}`}>
           <p class="words">
             <Plain text={message.text} />
             {message.pictures.length > 0 && (
@@ -59,7 +59,7 @@ async function settle(sessionKey: string, ids: readonly string[]): Promise<void>
 }
 
 function Standing({ message, isQuiet }: { readonly message: Outgoing; readonly isQuiet: boolean }) {
-  const { state, why, mode, text, pictures, sessionKey } = message;
+  const { state, why, reads, text, pictures, sessionKey } = message;
   if (state === "refused")
     return (
       <div class="standing" role="alert">
@@ -86,7 +86,7 @@ function Standing({ message, isQuiet }: { readonly message: Outgoing; readonly i
         : `Not sent yet: ${why}. It is tried again by itself.`
       : isQuiet
         ? "In the mailbox"
-        : `In the mailbox: ${WAITS[mode ?? "steer"]}`;
+        : `In the mailbox: ${WAITS[reads]}`;
   return (
     <div class="standing" role="status">
       <Dot is={state === "waiting" ? "waiting" : why === null ? "idle" : "warn"}>{words}</Dot>

@@ -10,7 +10,7 @@ import { useRow } from "../../state/rows.ts";
 import { call } from "../../wire/call.ts";
 import type { Row, Status } from "../../wire/events.ts";
 import { Composer } from "./composer.tsx";
-import { deedsOfEntry, forked } from "./entry-deeds.tsx";
+import { askFork, deedsOfEntry, forked } from "./entry-deeds.tsx";
 import { Head } from "./head.tsx";
 import { isPanelOpen, setPanel, showTab } from "./panel-state.ts";
 import { Panel } from "./panel.tsx";
@@ -51,13 +51,13 @@ interface ThereParts {
 function There({ sessionKey, row, status, again }: ThereParts) {
   const { seq, turn } = place.value.query;
   useEffect(() => {
-    if (turn !== undefined) showTab("trace");
+    if (turn !== undefined && turn !== "") showTab("trace");
   }, [turn]);
   useKeys("Session", [
     { key: "p", about: "show or hide the panel", run: () => setPanel(!isPanelOpen.value) },
     { key: "t", about: "trace of the last turn", run: () => showTab("trace") },
     { key: "x", about: "context", run: () => showTab("context") },
-    { key: "f", about: "fork it from here on", run: () => void forked(sessionKey) },
+    { key: "f", about: "fork it …", run: () => void askFork(sessionKey) },
     { key: "e", about: "export", run: () => document.querySelector<HTMLElement>(".export button")?.click() },
   ]);
   const at = seq !== undefined && /^\d+$/.test(seq) ? Number(seq) : null;

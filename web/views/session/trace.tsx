@@ -13,12 +13,15 @@ import { call } from "../../wire/call.ts";
 import { useRefreshed } from "./refreshed.ts";
 import { ticksOf, waterfallOf, type Trace, type TraceLine } from "./trace-lines.ts";
 import { turnsIn, type Turn } from "./turns.ts";
+import { worded } from "./worded.ts";
+import "./trace.css";
 
 /** Who looks at a turn that runs sees it grow. */
 const POLL_MS = 1_000;
 
 export function TracePanel({ sessionKey }: { readonly sessionKey: string }) {
-  const turn = place.value.query["turn"] ?? null;
+  const { turn: asked = "" } = place.value.query;
+  const turn = asked === "" ? null : asked;
   const { value, fault, again } = useAsked(
     (signal) => call("trace", { sessionKey, ...(turn === null ? {} : { turn }) }, signal),
     [sessionKey, turn],
@@ -63,8 +66,8 @@ function TurnPicker({ turns, shown, isLast }: TurnPickerParts) {
   const isListed = isLast || turns.some(({ turn }) => turn === shown);
   return (
     <label class="turn">
-      <span>Turn</span>
-      <select value={isLast ? "" : (shown ?? "")} onChange={choose}>
+      <span aria-hidden="true">Turn</span>
+      <select aria-label="Turn" value={isLast ? "" : (shown ?? "")} onChange={choose}>
         <option value="">The last</option>
         {!isListed && shown !== null && <option value={shown}>{shown.slice(-12)}</option>}
         {turns.map(({ turn, at, text }) => (
@@ -84,14 +87,10 @@ function Traced({ trace }: { readonly trace: Trace }) {
     <>
       <p class="outcome">
         <Dot is={isRunning ? "running" : trace.outcome === "done" ? "good" : "bad"}>
-          {isRunning ? oneLine(trace.now ?? "goes on") : trace.outcome}
+          {isRunning ? worded(trace.now ?? "goes on") : trace.outcome}
           {trace.reason !== null && `: ${oneLine(trace.reason)}`}
         </Dot>
-        <span class="soft">
-          {trace.totals.ms !== null && duration(trace.totals.ms)}
-          {trace.class !== null && ` · ${trace.class}`}
-          {trace.resumes > 0 && ` · gone on with ${many(trace.resumes, "time")}`}
-        </span>
+        <span class="soft">{aboutTurn(trace)}</span>
       </p>
       {trace.isCut && <p class="hint">Its beginning was left out: it is very long.</p>}
       <table class="waterfall" aria-label="Steps and tool calls of the turn">
@@ -126,6 +125,14 @@ function Traced({ trace }: { readonly trace: Trace }) {
   );
 }
 
+function aboutTurn({ totals, class: urgency, resumes }: Trace): string {
+  return [
+    ...(totals.ms === null ? [] : [duration(totals.ms)]),
+    ...(urgency === null ? [] : [urgency]),
+    ...(resumes === 0 ? [] : [`gone on with ${many(resumes, "time")}`]),
+  ].join(" · ");
+}
+
 function Axis({ spanMs }: { readonly spanMs: number }) {
   return (
     <span class="axis" aria-hidden="true">
@@ -148,7 +155,9 @@ function LineRow({ line, spanMs, sessionKey }: LineParts) {
   const { fromMs, toMs, is, isOpen, isBad, tokens, cost, about } = line;
   const tookMs = toMs - fromMs;
   return (
-    <tr class={`${is}${isBad ? " bad" : ""}${isOpen ? " open" : ""}${line.child === null ? "" : " long"}`}>
+    <tr
+      class={`of-${is}${isBad ? " is-bad" : ""}${isOpen ? " is-open" : ""}${line.child === null ? "" : " is-long"}`}
+    >
       <th scope="row" title={oneLine(about)}>
         <Name line={line} sessionKey={sessionKey} />
       </th>
@@ -172,7 +181,7 @@ function LineRow({ line, spanMs, sessionKey }: LineParts) {
 }
 
 function Name({ line: { name, seq, child, isBad }, sessionKey }: Pick<LineParts, "line" | "sessionKey">) {
-  const words = oneLine(name);
+  const words = worded(name);
   return (
     <>
       {seq === null ? (

@@ -35,7 +35,7 @@ export function Transcript({ sessionKey, at, deeds }: TranscriptParts) {
       reading.close();
     };
   }, [reading]);
-  useEffect(() => void reading.open(at, at !== null), [reading, at]);
+  useEffect(() => void reading.show(at, at !== null), [reading, at]);
   const latest = useRef(deeds);
   latest.current = deeds;
   const asked = useRef((entry: Entry) => latest.current(entry));
@@ -63,10 +63,12 @@ function Scrolled({ reading, window, deeds }: ScrolledParts) {
   before.current = rows;
   useMoving(reading, scroller);
   const target = reading.target.value;
+  const fault = reading.fault.value;
   const isAtEnd = window.next === null;
   return (
     <section class="transcript" aria-label="Transcript">
       <Position reading={reading} seen={seen} />
+      {fault !== null && <Trouble fault={fault} again={() => reading.again()} />}
       <div class="scroll" ref={box} tabIndex={0} aria-label="What was said">
         <div class="content">
           {window.prev !== null && <p class="edge">…</p>}
@@ -93,8 +95,8 @@ function Scrolled({ reading, window, deeds }: ScrolledParts) {
             <p class="edge">…</p>
           )}
         </div>
+        <Newest reading={reading} />
       </div>
-      <Newest reading={reading} />
       <Announced said={reading.said} />
     </section>
   );
@@ -117,7 +119,7 @@ function useScroller(reading: Reading, window: Window) {
     if (shown.current === target) scroller.current?.settle();
     else scroller.current?.show(target.seq);
     shown.current = target;
-  }, [window, target, reading.restarts.value, reading.loading.value]);
+  }, [window, target, reading.restarts.value, reading.loading.value, reading.fault.value]);
   return { box, scroller, seen };
 }
 
@@ -134,10 +136,10 @@ function useMoving(reading: Reading, scroller: { readonly current: Scroller | nu
   useKeys("Transcript", [
     { key: "j", about: "next message", run: () => move(1) },
     { key: "k", about: "message before", run: () => move(-1) },
-    { key: "g g", about: "first entry", run: () => void reading.open(1) },
-    { key: "G", about: "newest entry", run: () => void reading.open(null) },
-    { key: "Home", about: "first entry", run: () => void reading.open(1) },
-    { key: "End", about: "newest entry", run: () => void reading.open(null) },
+    { key: "g g", about: "first entry", run: () => void reading.show(1) },
+    { key: "G", about: "newest entry", run: () => void reading.show(null) },
+    { key: "Home", about: "first entry", run: () => void reading.show(1) },
+    { key: "End", about: "newest entry", run: () => void reading.show(null) },
   ]);
 }
 
@@ -147,9 +149,11 @@ function Newest({ reading }: { readonly reading: Reading }) {
   const isFar = reading.isFar.value;
   if (!isFar) return null;
   return (
-    <button type="button" class="newest" onClick={() => void reading.open(null)}>
-      <Icon name="down" /> Newest{fresh > 0 && ` (${fresh} new)`}
-    </button>
+    <div class="newest">
+      <button type="button" onClick={() => void reading.show(null)}>
+        <Icon name="down" /> Newest{fresh > 0 && ` (${fresh} new)`}
+      </button>
+    </div>
   );
 }
 
@@ -157,7 +161,9 @@ function Newest({ reading }: { readonly reading: Reading }) {
 const SAID_CHARS = 400;
 
 function Announced({ said }: { readonly said: Signal<string> }) {
-  const words = useComputed(() => oneLine(said.value.slice(0, SAID_CHARS)));
+  const words = useComputed(() =>
+    said.value === "" ? "" : `Answer: ${oneLine(said.value.slice(0, SAID_CHARS))}`,
+  );
   return (
     <div class="hidden" role="status" aria-live="polite">
       {words}

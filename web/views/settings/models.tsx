@@ -116,7 +116,11 @@ function Model({ model: { id, windowTokens, prices }, tests }: ModelParts) {
   return (
     <tr>
       <th scope="row">
-        <code>{id}</code>
+        <code>
+          {id.slice(0, id.indexOf("/") + 1)}
+          <wbr />
+          {id.slice(id.indexOf("/") + 1)}
+        </code>
       </th>
       <td class="figure">{count(windowTokens)}</td>
       {prices === null ? (

@@ -1,9 +1,8 @@
 // The page itself: how it looks, what it is a page of, and which keys it takes.
 
-import { useState } from "preact/hooks";
-import { Help } from "../../help.tsx";
 import { Button } from "../../parts/button.tsx";
 import { useAsked } from "../../state/asking.ts";
+import { press } from "../../state/keys.ts";
 import { setTheme, theme, THEMES, type Theme } from "../../state/theme.ts";
 
 const WORDS: Readonly<Record<Theme, string>> = {
@@ -13,7 +12,6 @@ const WORDS: Readonly<Record<Theme, string>> = {
 };
 
 export function ThisPage() {
-  const [isHelping, setHelping] = useState(false);
   const { value: version, fault } = useAsked(versionOf, []);
   return (
     <>
@@ -36,7 +34,7 @@ export function ThisPage() {
       <section class="card">
         <header class="card-head">
           <h2>Keys</h2>
-          <Button onClick={() => setHelping(true)}>Show the keys</Button>
+          <Button onClick={() => press("?")}>Show the keys</Button>
         </header>
         <p class="hint">
           Everything can be done without a mouse. <kbd>?</kbd> shows the keys of wherever you are.
@@ -49,7 +47,6 @@ export function ThisPage() {
           <span class="soft">at {location.origin}</span>
         </p>
       </section>
-      {isHelping && <Help onClose={() => setHelping(false)} />}
     </>
   );
 }

@@ -17,8 +17,8 @@ type Scope = Made["scope"];
 
 const MAY: readonly (readonly [scope: Scope, words: string])[] = [
   ["read", "read: look at everything, change nothing"],
-  ["operate", "operate: also write to sessions, stop them, edit notes and jobs"],
-  ["admin", "admin: also say who may, and see the configuration"],
+  ["operate", "operate: also work with sessions, notes, jobs"],
+  ["admin", "admin: also tokens and the configuration"],
 ];
 
 export function Tokens() {

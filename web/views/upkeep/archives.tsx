@@ -107,8 +107,8 @@ function Rows({
   if (archives.length === 0)
     return sought === "" ? (
       <Empty title="No archives">
-        A session that is archived is out of every list, packed, and comes back as it was. Upkeep archives what is old; you
-        can archive any session from its menu.
+        A session that is archived is out of every list, packed, and comes back as it was. Upkeep archives
+        what is old; you can archive any session from its menu.
       </Empty>
     ) : (
       <Empty title="No archive is like that">
@@ -200,11 +200,18 @@ async function restore(row: ArchiveRow, after: () => void): Promise<void> {
   if (isAgreed) await brought(row, wishes, after);
 }
 
-async function brought(row: ArchiveRow, { tree }: { readonly tree: boolean }, after: () => void): Promise<void> {
+async function brought(
+  row: ArchiveRow,
+  { tree }: { readonly tree: boolean },
+  after: () => void,
+): Promise<void> {
   const name = shortKey(row.sessionKey);
   const back = async (swap: boolean): Promise<void> => {
     const { below, away } = await call("restore", { id: row.id, tree, swap });
-    const others = [below > 0 ? `, with ${many(below, "session")} below it` : "", away > 0 ? `; ${away} below it stay archived` : ""];
+    const others = [
+      below > 0 ? `, with ${many(below, "session")} below it` : "",
+      away > 0 ? `; ${away} below it stay archived` : "",
+    ];
     tell(`${name} is back${others.join("")}`);
   };
   try {
@@ -231,8 +238,8 @@ async function erase(row: ArchiveRow, after: () => void): Promise<void> {
     text: (
       <>
         <strong>{sessionKey}</strong>
-        {title !== "" && `, “${oneLine(title)}”`}: {many(entries, "entry", "entries")}, {bytes(packedBytes ?? row.bytes)}. It
-        is erased for good, and cannot be brought back.
+        {title !== "" && `, “${oneLine(title)}”`}: {many(entries, "entry", "entries")},{" "}
+        {bytes(packedBytes ?? row.bytes)}. It is erased for good, and cannot be brought back.
       </>
     ),
     verb: "Erase",

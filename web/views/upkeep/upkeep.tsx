@@ -1,5 +1,6 @@
 // What keeps the disk bounded: the plan before it is done, doing it, and what was put out of the way.
 
+import { useEffect, useRef } from "preact/hooks";
 import { bytes, many, whole } from "../../../src/base/figures.ts";
 import { ask } from "../../parts/dialog.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -20,6 +21,11 @@ export function Upkeep() {
   const plan = useAsked(async (signal) => await call("upkeepPlan", { limit: PAGE_STEPS }, signal), []);
   const { value, fault, again } = plan;
   const isBusy = isUnderWay();
+  const wasBusy = useRef(isBusy);
+  useEffect(() => {
+    if (wasBusy.current && !isBusy) again();
+    wasBusy.current = isBusy;
+  }, [isBusy]);
   return (
     <div class="view">
       <header>
@@ -27,7 +33,7 @@ export function Upkeep() {
         <div class="push deeds">
           <Button icon="refresh" look="quiet" label="Look again" onClick={again} />
           {value !== null && stepsOf(value.totals) > 0 && (
-            <Button look="main" isDisabled={isBusy} onClick={() => void applied(value, again)}>
+            <Button look="main" isDisabled={isBusy} onClick={() => void applied(value)}>
               {value.totals.purge > 0 ? "Apply…" : "Apply"}
             </Button>
           )}
@@ -47,7 +53,7 @@ export function Upkeep() {
 }
 
 /** Only what is erased for good is asked about. */
-async function applied({ totals }: Plan, after: () => void): Promise<void> {
+async function applied({ totals }: Plan): Promise<void> {
   const isAgreed =
     totals.purge === 0 ||
     (await ask({
@@ -57,9 +63,7 @@ async function applied({ totals }: Plan, after: () => void): Promise<void> {
       isDangerous: true,
       run: async () => {},
     }));
-  if (!isAgreed) return;
-  await apply();
-  after();
+  if (isAgreed) await apply();
 }
 
 function Planned({ plan, again }: { readonly plan: Plan; readonly again: () => void }) {
@@ -70,9 +74,9 @@ function Planned({ plan, again }: { readonly plan: Plan; readonly again: () => v
       {steps === 0 ? (
         <Empty title="Nothing is to be done">
           <p>
-            {bytes(usedBytes)} are used. Upkeep watches for sessions that nobody has used for long, sub-agents and runs that
-            ended, transcripts that grow large, archives that are old, blobs that nobody names, and the disk's budget. The
-            rules are under <code>upkeep</code> in the configuration.
+            {bytes(usedBytes)} are used. Upkeep watches for sessions that nobody has used for long, sub-agents
+            and runs that ended, transcripts that grow large, archives that are old, blobs that nobody names,
+            and the disk's budget. The rules are under <code>upkeep</code> in the configuration.
           </p>
         </Empty>
       ) : (
@@ -88,15 +92,17 @@ function Planned({ plan, again }: { readonly plan: Plan; readonly again: () => v
       )}
       {overBytes > 0 && (
         <p class="note">
-          {bytes(overBytes)} above upkeep.diskMiB stay: they are of sessions that are protected, blobs that are named, or
-          archives of today. Unpin or remove some, or allow more.
+          {bytes(overBytes)} above upkeep.diskMiB stay: they are of sessions that are protected, blobs that
+          are named, or archives of today. Unpin or remove some, or allow more.
         </p>
       )}
       <p class="soft mode">
         {mode === "warn"
           ? "Mode warn: sessiond looks every so often and says what it would do. It is done when somebody applies it here."
           : "Mode enforce: sessiond does this by itself, every so often. Apply does it now."}
-        {steps > 0 && leftBytes !== usedBytes && ` ${bytes(usedBytes)} are used now, about ${bytes(leftBytes)} then.`}
+        {steps > 0 &&
+          leftBytes !== usedBytes &&
+          ` ${bytes(usedBytes)} are used now, about ${bytes(leftBytes)} then.`}
       </p>
       {steps > 0 && <Steps key={madeAt} plan={plan} again={again} />}
     </section>
@@ -104,20 +110,20 @@ function Planned({ plan, again }: { readonly plan: Plan; readonly again: () => v
 }
 
 const TILES = [
-  ["archive", "sessions are archived"],
-  ["purge", "archives are erased for good"],
-  ["rotate", "sessions get a new file"],
-  ["pack", "archives are packed"],
-  ["collect", "blobs are removed"],
+  ["archive", "session archived", "sessions archived"],
+  ["purge", "archive erased for good", "archives erased for good"],
+  ["rotate", "session with a new file", "sessions with a new file"],
+  ["pack", "archive packed", "archives packed"],
+  ["collect", "blob removed", "blobs removed"],
 ] as const;
 
 function Tiles({ plan: { totals } }: { readonly plan: Plan }) {
   return (
     <ul class="counts">
-      {TILES.filter(([each]) => totals[each] > 0).map(([each, words]) => (
+      {TILES.filter(([each]) => totals[each] > 0).map(([each, one, several]) => (
         <li key={each} class={`card${each === "purge" ? " bad" : ""}`}>
           <strong>{whole(totals[each])}</strong>
-          <span>{words}</span>
+          <span>{totals[each] === 1 ? one : several}</span>
         </li>
       ))}
     </ul>
@@ -129,12 +135,7 @@ function Progress() {
   if (now === null) return null;
   const { run, fault } = now;
   if (fault !== null)
-    return (
-      <Trouble
-        fault={fault}
-        {...(run === null ? {} : { again: () => void apply() })}
-      />
-    );
+    return <Trouble fault={fault} {...(run === null ? {} : { again: () => void apply() })} />;
   if (run?.isDone === true && run.report !== null)
     return (
       <div class="note good" role="status">
@@ -145,7 +146,9 @@ function Progress() {
     );
   const { done, of, bytes: size } = run?.progress ?? { done: 0, of: 0, bytes: 0 };
   const isLooking = run === null || run.planned === null;
-  const words = isLooking ? "Looking at what there is …" : `${whole(done)} of ${whole(of)} steps, ${bytes(size)}`;
+  const words = isLooking
+    ? "Looking at what there is …"
+    : `${whole(done)} of ${whole(of)} steps, ${bytes(size)}`;
   return (
     <div class="progress" role="status">
       <label>

@@ -24,7 +24,8 @@ export function planWords({ archive, purge, rotate, pack, collect }: Plan["total
 }
 
 export function reportWords(report: NonNullable<Run["report"]>): readonly string[] {
-  const { archived, purged, rotated, packed, packedBytes, collected, freedBytes, skipped, failed, stopped } = report;
+  const { archived, purged, rotated, packed, packedBytes, collected, freedBytes, skipped, failed, stopped } =
+    report;
   const done = list([
     archived > 0 && `archived ${many(archived, "session")}`,
     purged > 0 && `erased ${many(purged, "archive")} for good`,
@@ -37,7 +38,9 @@ export function reportWords(report: NonNullable<Run["report"]>): readonly string
     ...(freedBytes > 0 ? [`${bytes(freedBytes)} were freed.`] : []),
     ...(skipped > 0 ? [`${many(skipped, "step")} left alone: something had changed meanwhile.`] : []),
     ...(failed > 0 ? [`${many(failed, "step")} failed; the daemon's log says why.`] : []),
-    ...(stopped === "disk_full" ? ["The disk is full: free some space; the rest is done by the next run."] : []),
+    ...(stopped === "disk_full"
+      ? ["The disk is full: free some space; the rest is done by the next run."]
+      : []),
     ...(stopped === "closed" ? ["The daemon was stopped: the rest is done by the next run."] : []),
   ];
 }

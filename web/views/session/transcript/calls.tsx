@@ -62,7 +62,7 @@ function howOf({ state, tookMs }: Called): string {
 }
 
 /** What it gave back. */
-export function Outcome({ result, sessionKey }: { readonly result: Result; readonly sessionKey: string }) {
+function Outcome({ result, sessionKey }: { readonly result: Result; readonly sessionKey: string }) {
   const { entry, item } = result;
   const content = entry.type === "message" ? blocksIn(entry.message.content) : [];
   if (content.length === 0) return <p class="soft">It gave nothing back.</p>;

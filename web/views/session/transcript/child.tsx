@@ -33,7 +33,11 @@ export function Child({ called, spawned, entry, sessionKey }: ChildParts) {
     <section class="child" aria-label={`Sub-agent ${shortKey(spawned.key)}`} data-part={result?.entry.seq}>
       <header>
         <a href={hrefOf("session", spawned.key)}>{titleOf(call.given, row, spawned.key)}</a>
-        {reported === null ? <Now row={row} /> : <Ended report={reported.item.report} />}
+        {reported === null ? (
+          <Now row={row} />
+        ) : (
+          <Ended words={reported.item.report.ended} isGood={reported.item.report.isGood} />
+        )}
       </header>
       <p class="figures">
         <Figures row={row} report={reported?.item.report ?? null} />
@@ -55,6 +59,8 @@ function titleOf(given: Readonly<Record<string, unknown>>, row: Row | null, key:
 /** What it does now. */
 function Now({ row }: { readonly row: Row | null }) {
   if (row === null) return <Dot is="idle">gone</Dot>;
+  const [, ended] = /^ended \((.+)$/s.exec(row.state === "ended" ? (row.why ?? "") : "") ?? [];
+  if (ended !== undefined) return <Ended words={ended.replace(")", "")} isGood={ended.startsWith("done")} />;
   return (
     <span class="now">
       <State row={row} />
@@ -66,14 +72,17 @@ function Now({ row }: { readonly row: Row | null }) {
 /** What it does or waits for, without what stands beside it: its step, its state and the whole names of others. */
 export function doingOf({ why, state }: Row): string {
   if (why === null || state === "ended") return "";
-  const words = oneLine(why).replace(/^step \d+ of a turn since \S+: /, "");
+  const words = oneLine(why)
+    .replace(/^step \d+ of a turn since \S+: /, "")
+    .replace(/ since \d{4}-[\d:.TZ-]+Z/, "");
   return words.replaceAll(/\bagent:[\w:%.-]*\w/g, (key) => shortKey(key));
 }
 
-function Ended({ report }: { readonly report: Report }) {
+/** Its report, which comes when its parent has time for it, says the same. */
+function Ended({ words, isGood }: { readonly words: string; readonly isGood: boolean }) {
   return (
-    <span class={report.isGood ? "good" : "bad"}>
-      {report.isGood ? "✓" : "✗"} {cut(oneLine(report.ended), TITLE_CHARS)}
+    <span class={isGood ? "good" : "bad"}>
+      {isGood ? "✓" : "✗"} {cut(oneLine(words), TITLE_CHARS)}
     </span>
   );
 }
@@ -122,15 +131,19 @@ export function ReportLine({ reported }: { readonly reported: Reported }) {
     <>
       <span class={report.isGood ? "good" : "bad"}>{report.isGood ? "✓" : "✗"}</span>
       <span>
-        report of <a href={hrefOf("session", report.child)}>{shortKey(report.child)}</a>:{" "}
-        {cut(oneLine(report.ended), TITLE_CHARS)}
+        report of {shortKey(report.child)}: {cut(oneLine(report.ended), TITLE_CHARS)}
         {figures.length > 0 && ` · ${figures.join(" · ")}`}
       </span>
     </>
   );
   return (
     <Fold look="quiet" label={label}>
-      {() => <Markdown text={wordsOf(text)} />}
+      {() => (
+        <>
+          <Markdown text={wordsOf(text)} />
+          <a href={hrefOf("session", report.child)}>Open {shortKey(report.child)}</a>
+        </>
+      )}
     </Fold>
   );
 }

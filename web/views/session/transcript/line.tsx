@@ -155,10 +155,15 @@ const REASONS: Readonly<Record<Gap["reason"], string>> = {
 function Damage({ gap }: { readonly gap: Gap }) {
   const why = REASONS[gap.reason] ?? "not known why";
   if (gap.bytes === 0)
-    return <p class="damage">Something is missing here: {why}. `sessiond fsck` says more.</p>;
+    return (
+      <p class="damage">
+        Something is missing here: {why}. <code>sessiond fsck</code> says more.
+      </p>
+    );
   return (
     <p class="damage">
-      1 line could not be read ({why}, {bytes(gap.bytes)}); kept in the file. `sessiond fsck` says more.
+      1 line could not be read ({why}, {bytes(gap.bytes)}); kept in the file. <code>sessiond fsck</code> says
+      more.
     </p>
   );
 }

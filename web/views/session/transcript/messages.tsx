@@ -34,7 +34,7 @@ function Who({ row: { entry, item } }: { readonly row: As<"letter"> }) {
   const by = textIn(from.tool);
   return (
     <>
-      <a href={hrefOf("session", from.source)} title={from.source}>
+      <a href={hrefOf("session", from.source)} title={oneLine(from.source)}>
         {oneLine(shortKey(from.source))}
       </a>
       {by !== "" && <span class="soft"> by {oneLine(by).slice(0, 60)}</span>}
@@ -57,7 +57,7 @@ export function Answer({ row, sessionKey }: { readonly row: As<"answer">; readon
         return <Call key={at} called={called} entry={entry} sessionKey={sessionKey} />;
       })}
       {item.trouble !== null && <p class="failure">{oneLine(item.trouble.slice(0, 2_000))}</p>}
-      <p class={`meta${item.text.trim() === "" ? " step" : ""}`}>{figuresOf(entry, item.model)}</p>
+      {calls.length === 0 && <p class="meta">{figuresOf(entry, item.model)}</p>}
     </div>
   );
 }
@@ -83,6 +83,7 @@ function Thinking(parts: {
   );
 }
 
+/** Of the last step; those before it are in the trace of the turn. */
 function figuresOf(entry: Entry, model: string): string {
   if (entry.type !== "message" || entry.message.role !== "assistant") return "";
   const { usage } = entry.message;

@@ -15,7 +15,7 @@ export function Position({ reading, seen }: { readonly reading: Reading; readonl
   const last = reading.window.value?.lastSeq ?? 0;
   if (last <= SHORT) return null;
   const at = Math.min(last, dragged.value ?? (reading.isFar.value ? seen.value : last));
-  const go = (seq: number): void => void reading.open(seq >= last ? null : seq);
+  const go = (seq: number): void => void reading.show(seq >= last ? null : seq);
   return (
     <div class="position" role="group" aria-label="Position in the transcript">
       <Button look="quiet" onClick={() => go(1)}>

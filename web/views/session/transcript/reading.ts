@@ -20,6 +20,7 @@ import { arrived } from "../pending.tsx";
 import { Growing, type Grown } from "./growing.ts";
 import { told } from "./rows.ts";
 import {
+  holds,
   lastIn,
   opened,
   seqsIn,
@@ -93,7 +94,14 @@ export class Reading {
 
   // ── Pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Shows an entry, or the newest. */
+  /** Shows an entry, or the newest; of what is there already nothing is asked for again. */
+  async show(seq: number | null, isMarked = false): Promise<void> {
+    const window = this.window.value;
+    if (window === null || !holds(window, seq)) return await this.open(seq, isMarked);
+    this.target.value = { seq, isMarked };
+  }
+
+  /** The same, read anew. */
   async open(seq: number | null, isMarked = false): Promise<void> {
     this.#asking.abort();
     const asking = (this.#asking = new AbortController());
@@ -167,6 +175,11 @@ export class Reading {
       this.loading.value = null;
       this.fault.value = faultOf(error);
     }
+  }
+
+  /** What could not be read is asked for again, by whoever needs it. */
+  again(): void {
+    this.fault.value = null;
   }
 
   /** What was read is still read afterwards, if it is still there. */

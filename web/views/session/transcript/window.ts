@@ -95,6 +95,13 @@ function withoutEnd(window: Window): Window {
   return { ...window, lines: window.lines.slice(0, at), next };
 }
 
+/** Whether an entry is there, or what is shown in its place; null: the newest. */
+export function holds({ lines, prev, next }: Window, seq: number | null): boolean {
+  if (seq === null) return next === null;
+  const seqs = seqsIn(lines);
+  return seqs.includes(seq) || (prev === null && seq < (seqs[0] ?? 0));
+}
+
 export function seqsIn(lines: readonly Line[]): readonly number[] {
   return lines.flatMap((line) => (line.type === "gap" ? [] : [line.seq]));
 }

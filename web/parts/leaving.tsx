@@ -2,7 +2,7 @@
 // another place of it is gone to. A browser that does not tell of the latter does not ask; so what was typed is kept, too.
 
 import { useEffect } from "preact/hooks";
-import { ask } from "../parts/dialog.tsx";
+import { ask } from "./dialog.tsx";
 
 /** `what`: what is not saved; null: nothing is. `stays`: whether an address is still the same place. */
 export function useLeaving(what: string | null, stays: (address: string) => boolean): void {
