@@ -221,11 +221,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What the first of all tokens is, for who has started it. Tokens.open has found or made it by now. */
-async function ownersToken({ home }: Config, env: Serving["env"]): Promise<string> {
-  return env["SESSIOND_TOKEN"] || (await readFile(join(home, "token"), "utf8")).trim();
-}
-
 interface Start {
   readonly config: Config;
   readonly gateway: Gateway;
@@ -251,14 +246,12 @@ async function welcome(
     ? ` (no key for it was found: export ${provider.keyNames[0]}=… and start again)`
     : "";
   const token = env["SESSIOND_TOKEN"] ? "$SESSIOND_TOKEN" : `$(cat ${join(home, "token")})`;
-  const page = isTold
-    ? `${gateway.url}/#t=${encodeURIComponent(await ownersToken(config, env))}   (the token leaves the address bar at once)`
-    : "npx sessiond page";
+  const page = await pageLink(config, { isTold, isGiven: Boolean(env["SESSIOND_TOKEN"]) });
   const { rows, next } = await wired.system.store.sessions({ limit: 200 });
   const count = `${rows.length}${next === null ? "" : "+"} session${rows.length === 1 ? "" : "s"}`;
   return [
     `sessiond ${version} · home ${home}${isNew ? " (new)" : ""} · ${gateway.url}`,
-    `  page    ${page}`,
+    `  page    ${page === null ? "npx sessiond page" : `${gateway.url}/${page}   (the token leaves the address bar at once)`}`,
     "  chat    npx sessiond chat",
     "  look    npx sessiond ps · npx sessiond top",
     `  call    curl -H "Authorization: Bearer ${token}" ${gateway.url}/v1/sessions`,
@@ -266,4 +259,16 @@ async function welcome(
     `ready in ${(tookMs / 1_000).toFixed(1)} s · ${count} · Ctrl-C drains and stops`,
     "",
   ].join("\n");
+}
+
+/**
+ * What is behind the address of the page, with the owner's token, for the person at this terminal. Null: nobody reads this, or the token
+ * is one that they brought along and know: what is said here may be kept, and a command tells the link to who asks for it.
+ */
+async function pageLink(
+  { home }: Config,
+  { isTold, isGiven }: { readonly isTold: boolean; readonly isGiven: boolean },
+): Promise<string | null> {
+  if (!isTold || isGiven) return null;
+  return `#t=${(await readFile(join(home, "token"), "utf8")).trim()}`;
 }

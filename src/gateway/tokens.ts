@@ -7,7 +7,8 @@
 //   Does not:  look at requests (auth.ts).
 //
 // Invariants
-//   T1. A token is told once, when it is made, and is in no log, list or error.
+//   T1. A token is told once, when it is made, and is in no log, list or error. The owner's, which is a file, is also told to the person
+//       who starts the daemon at a terminal, as a link to the page (daemon.ts): never to a pipe or a file.
 //   T2. Comparing takes the same time whichever token it is, and however much of it is right.
 //   T3. A token that was revoked ends what it had opened: streams and sockets.
 //   T4. A crash leaves the file as it was before a change or after it. Of two first starts at once, both have the same token.

@@ -108,7 +108,11 @@ const hasTerminal = process.platform === "linux" && spawnSync("script", ["--vers
 export const NO_TERMINAL = hasTerminal ? false : "there is no `script` of util-linux to make a terminal with";
 
 /** At a terminal of its own, as `script` of util-linux makes one. */
-export function terminal(t: TestContext, daemon: Daemon, ...words: readonly string[]): Running {
+export function terminal(
+  t: TestContext,
+  daemon: Pick<Daemon, "home" | "env">,
+  ...words: readonly string[]
+): Running {
   const command = [process.execPath, CLI, ...words].map((word) => `'${word}'`).join(" ");
   const env = { ...daemon.env, TERM: "xterm" };
   const noted = `echo $$ > '${pidFile(daemon)}'; exec ${command}`;
@@ -116,6 +120,6 @@ export function terminal(t: TestContext, daemon: Daemon, ...words: readonly stri
 }
 
 /** Where the command at the terminal, which is no child of ours, writes down its process. */
-export function pidFile(daemon: Daemon): string {
+export function pidFile(daemon: Pick<Daemon, "home">): string {
   return join(daemon.home, "terminal.pid");
 }

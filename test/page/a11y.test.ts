@@ -14,7 +14,7 @@ const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", impor
 const VIEWS = [
   ["#/processes", "pricing of Initech"],
   [`#/session/${encodeURIComponent(MAIN)}`, "pricing of Initech"],
-  ["#/overview", "agent:research:main"],
+  ["#/overview", "research:main"],
   ["#/schedule", "morning"],
   ["#/search?text=invoice", "invoice"],
   ["#/memory/main?path=MEMORY.md", "What to remember"],

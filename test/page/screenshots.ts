@@ -30,7 +30,7 @@ const PICTURES: readonly Picture[] = [
   {
     name: "overview",
     at: "#/overview",
-    waitFor: "agent:research:main",
+    waitFor: "research:main",
     before: (page) => page.waitForTimeout(20_000),
   },
   { name: "schedule", at: "#/schedule", waitFor: "morning" },

@@ -5,7 +5,7 @@ import { since } from "../state/now.ts";
 import type { Row } from "../wire/events.ts";
 
 /** What it does, in a word or three. */
-export function stateWords({ state, step, since: from }: Pick<Row, "state" | "step" | "since">): string {
+function stateWords({ state, step, since: from }: Pick<Row, "state" | "step" | "since">): string {
   if (state === "running") return step === null ? "running" : `running step ${step}`;
   const isTimed = (state === "queued" || state === "waiting" || state === "paused") && from !== null;
   return isTimed ? `${state} ${age(since(from))}` : state;

@@ -30,7 +30,7 @@ const listeners = new Set<(told: Told) => void>();
 const forgotten = new Set<() => void>();
 
 /** Grows with everything that is told: who reads rows in a render reads this too. */
-export const version = signal(0);
+const version = signal(0);
 
 /** Whether the stream has begun: whoever lists before that may miss what changes in between (R1). */
 export const begun = signal(false);
@@ -39,7 +39,7 @@ let changed = new Map<string, Row>();
 let gone = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-export function rowOf(key: string): Row | null {
+function rowOf(key: string): Row | null {
   return known.get(key) ?? null;
 }
 

@@ -6,7 +6,7 @@ import type { CallName } from "../../src/calls/table.ts";
 import { signOut, token } from "./token.ts";
 
 /** Thrown when nobody is there to answer. What was asked may have happened, or not: ask again with the same id. */
-export const AWAY = "the daemon does not answer";
+const AWAY = "the daemon does not answer";
 
 let made = 0;
 
