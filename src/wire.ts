@@ -214,6 +214,7 @@ function unattendedIn(
 
 /** Every agent's main session exists from the first start, its heartbeat, and the alarms of its jobs; then what was left is gone on with. */
 export async function begin(system: System): Promise<void> {
+  await system.today.begin(system.store); // Before anything is written: what is there now was before the start.
   const mains = [...system.config.agents.keys()].map(mainKey);
   await system.store.commit(await Promise.all(mains.map((key) => opening(system, key))));
   const commit = (changes: readonly Change[]): Promise<Receipt> => system.store.commit(changes);
@@ -222,7 +223,6 @@ export async function begin(system: System): Promise<void> {
   system.lanes.start();
   system.clock.start();
   system.upkeep.start();
-  system.today.begin(system.store);
 }
 
 function withPrograms(processes: Wiring["processes"]): ReadonlySet<SessionKey> {

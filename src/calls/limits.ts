@@ -67,6 +67,9 @@ export const RESULT_CONTEXT_LINES_MAX = 10;
 /** Sessions in a list that is the result of a tool, for the same reason. */
 export const LISTED_MAX_OF_TOOL = 20;
 
+/** Characters of the words that a list of sessions is asked for: a whole key, and a title. */
+export const LIST_TEXT_CHARS_MAX = 400;
+
 /**
  * Entries looked at, from the end, for a turn that is traced, and bytes of what is told of it. Of a longer one the beginning is
  * left out, and that is said.
@@ -127,11 +130,13 @@ export const COMMAND_ANSWERS_MAX = 100;
 export const COMMAND_REMEMBERED_MS = 2 * 24 * 60 * 60 * 1_000;
 
 /**
- * Sessions, and entries of them all, that are read back after a start for what was used today: seconds of the reader's time, in pieces.
- * And archives that are looked at for one of today.
+ * Sessions, and entries of them all and their bytes, that are read back after a start for what was used today: seconds of the reader's
+ * time, in pieces. Entries are a kilobyte as a rule; where each has a picture or a long result, it is the bytes that take so long, and
+ * half a second of the main thread with them. And archives that are looked at for one of today.
  */
 export const TODAY_SESSIONS_MAX = 2_000;
 export const TODAY_ENTRIES_MAX = 50_000;
+export const TODAY_BYTES_MAX = 64 * 1024 * 1024;
 export const TODAY_ARCHIVES_MAX = 200;
 
 /** Failures that are told, and characters of why: a line or two on a page. */

@@ -1,11 +1,9 @@
 // The shapes that calls take and give. What comes in is strict: a name that is not known here is most likely misspelt.
 
 import { z } from "zod";
+import { LIST_TEXT_CHARS_MAX } from "./limits.ts";
 import { MODES, sessionKey, settings } from "./setting-shapes.ts";
 import { KINDS, OUTCOMES, STATES } from "./words.ts";
-
-/** Characters of the words that a list is asked for: a whole key, and a title. */
-const LIST_TEXT_CHARS_MAX = 400;
 
 /** Rows of a list, and entries of a history, in one answer. */
 const ROWS_MAX = 200;

@@ -4,11 +4,10 @@ import { describe, test, type TestContext } from "node:test";
 import { openLog } from "../base/log.ts";
 import { SimulatedWorld } from "../base/world.ts";
 import { DEFAULT_AGENT, namedKey, type SessionKey } from "../routing/key.ts";
-import type { SessionQuery } from "../store/store.ts";
 import type { Draft } from "../transcript/entry.ts";
 import { PAID } from "../transcript/fold.ts";
 import { appending, Home, opening } from "../../test/fixtures/home.ts";
-import { dayOf, spentBefore, spentIn } from "./spent.ts";
+import { BOUND, changedSince, dayOf, spentBefore, spentIn, type Readable, type Span } from "./spent.ts";
 import { Today } from "./today.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -69,6 +68,27 @@ test("answers, summaries and ends of turns count, from midnight on and before th
     assert.deepEqual(spentIn(entry, DAY), none, entry.timestamp);
 });
 
+interface ReadBack {
+  readonly span?: Span;
+  readonly signal?: AbortSignal;
+  readonly bound?: Partial<typeof BOUND>;
+  readonly meanwhile?: () => Promise<unknown>; // after it is listed
+}
+
+async function readBack(store: Readable, asked: ReadBack = {}): Promise<{ spent: object; isWhole: boolean }> {
+  const { span = DAY, signal = NEVER, meanwhile = async () => {} } = asked;
+  const bound = { ...BOUND, ...asked.bound };
+  const before = await changedSince(store, span.fromMs, bound);
+  await meanwhile();
+  return await spentBefore(store, { before, span, signal }, bound);
+}
+
+async function archive(made: Home, key: SessionKey): Promise<void> {
+  const { transcript } = await made.row(key);
+  const expect = { transcript: transcript.id, lastSeq: transcript.lastSeq };
+  await made.store.commit([{ do: "archive", key, expect, why: "asked" }]);
+}
+
 describe("what is read back", () => {
   async function home(t: TestContext): Promise<{ readonly at: Home; readonly key: SessionKey }> {
     const made = await Home.open(t);
@@ -81,11 +101,18 @@ describe("what is read back", () => {
     return { at: made, key };
   }
 
+  async function back(made: Home, key: SessionKey): Promise<void> {
+    const { id } = (await made.row(key)).transcript;
+    const [first] = await Array.fromAsync(made.store.entries(id, { since: 1 }));
+    assert.ok(first !== undefined && first.type !== "gap");
+    await made.append(key, [answer(MIDNIGHT + 3)], { rewindTo: { id: first.id, seq: first.seq } });
+  }
+
   test("is of today alone, and of all sessions", async (t) => {
     const { at: made } = await home(t);
     const other = namedKey(DEFAULT_AGENT, "other");
     await made.store.commit([opening(other, made.world.newId()), appending(other, 0, [answer(NOON - 1)])]);
-    assert.deepEqual(await spentBefore(made.store, DAY, NEVER), { spent: times(3), isWhole: true });
+    assert.deepEqual(await readBack(made.store), { spent: times(3), isWhole: true });
   });
 
   test("is not what a fork copied", async (t) => {
@@ -94,25 +121,22 @@ describe("what is read back", () => {
     const copy = { of: key, fromSeq: 1, throughSeq: 4 };
     await made.store.commit([opening(fork, made.world.newId(), { copy })]);
     await made.append(fork, [answer(MIDNIGHT + 2)]);
-    assert.deepEqual(await spentBefore(made.store, DAY, NEVER), { spent: times(3), isWhole: true });
+    assert.deepEqual(await readBack(made.store), { spent: times(3), isWhole: true });
   });
 
   test("has what a rewind left behind, once", async (t) => {
     const { at: made, key } = await home(t);
-    const { id } = (await made.row(key)).transcript;
-    const [first] = await Array.fromAsync(made.store.entries(id, { since: 1 }));
-    assert.ok(first !== undefined && first.type !== "gap");
-    await made.append(key, [answer(MIDNIGHT + 3)], { rewindTo: { id: first.id, seq: first.seq } });
-    assert.deepEqual(await spentBefore(made.store, DAY, NEVER), { spent: times(3), isWhole: true });
+    await back(made, key);
+    assert.deepEqual(await readBack(made.store), { spent: times(3), isWhole: true });
   });
 
   test("is not whole past its bounds, with damage, or when something of today was archived", async (t) => {
     const { at: made, key } = await home(t);
-    const bounded = (sessions: number, entries: number) =>
-      spentBefore(made.store, DAY, NEVER, { sessions, entries });
-    assert.deepEqual(await bounded(1, 3), { spent: times(2), isWhole: true });
-    assert.deepEqual(await bounded(1, 1), { spent: times(1), isWhole: false });
-    assert.deepEqual(await bounded(0, 3), { spent: times(0), isWhole: false });
+    const bounded = (bound: Partial<typeof BOUND>) => readBack(made.store, { bound });
+    assert.deepEqual(await bounded({ sessions: 1, entries: 3 }), { spent: times(2), isWhole: true });
+    assert.deepEqual(await bounded({ entries: 1 }), { spent: times(1), isWhole: false });
+    assert.deepEqual(await bounded({ bytes: 1 }), { spent: times(1), isWhole: false });
+    assert.deepEqual(await bounded({ sessions: 0 }), { spent: times(0), isWhole: false });
 
     const file = await made.file(key);
     await made.close();
@@ -120,42 +144,70 @@ describe("what is read back", () => {
     const broken = (lines[4] ?? "").replace(/./g, "x");
     writeFileSync(file, [...lines.slice(0, 4), broken, ...lines.slice(5)].join("\n"));
     await made.reopen();
-    assert.deepEqual(await spentBefore(made.store, DAY, NEVER), { spent: times(1), isWhole: false });
+    assert.deepEqual(await readBack(made.store), { spent: times(1), isWhole: false });
 
-    const { transcript } = await made.row(key);
-    const expect = { transcript: transcript.id, lastSeq: transcript.lastSeq };
-    await made.store.commit([{ do: "archive", key, expect, why: "asked" }]);
-    assert.deepEqual(await spentBefore(made.store, DAY, NEVER), { spent: times(0), isWhole: false });
-    const tomorrow = { fromMs: NOON, toMs: NOON + HOUR_MS };
-    assert.equal((await spentBefore(made.store, tomorrow, NEVER)).isWhole, true, "an older one is no loss");
+    await archive(made, key);
+    assert.deepEqual(await readBack(made.store), { spent: times(0), isWhole: false });
+    const span = { fromMs: NOON, toMs: NOON + HOUR_MS };
+    assert.equal((await readBack(made.store, { span })).isWhole, true, "an older one is no loss");
   });
 
-  test("has who changes while it is read, once", async (t) => {
+  test("is what there was when it was listed, whatever the clock said", async (t) => {
     const { at: made, key } = await home(t);
-    const other = namedKey(DEFAULT_AGENT, "other");
-    made.world.pass(1_000);
-    await made.store.commit([opening(other, made.world.newId()), appending(other, 0, [answer(NOON - 1)])]);
-    made.world.pass(6 * HOUR_MS); // It is noon: what changes from now on is this process's.
-    let pages = 0;
-    const moving = {
-      sessions: async (query: SessionQuery) => {
-        const page = await made.store.sessions({ ...query, limit: 1 });
-        pages += 1;
-        // The first page has the other one; the one behind it comes to the front.
-        if (pages === 1) await made.append(key, [answer(NOON + HOUR_MS)]);
+    const late = namedKey(DEFAULT_AGENT, "late");
+    const ahead = { fromMs: MIDNIGHT, toMs: MIDNIGHT + 24 * HOUR_MS };
+    await made.store.commit([
+      opening(late, made.world.newId()),
+      appending(late, 0, [answer(NOON + HOUR_MS)]), // whoever wrote it had another clock
+    ]);
+    const meanwhile = async (): Promise<void> => {
+      await made.append(key, [answer(MIDNIGHT + 2)]);
+      await made.append(late, [answer(MIDNIGHT + 2)]);
+    };
+    assert.deepEqual(await readBack(made.store, { span: ahead, meanwhile }), {
+      spent: times(3),
+      isWhole: true,
+    });
+  });
+
+  test("has what is left behind while it is read", async (t) => {
+    const { at: made, key } = await home(t);
+    const meanwhile = (): Promise<void> => back(made, key);
+    assert.deepEqual(await readBack(made.store, { meanwhile }), { spent: times(2), isWhole: true });
+  });
+
+  test("is not whole when something is archived while it is listed, or while it is read", async (t) => {
+    const { at: made, key } = await home(t);
+    const meanwhile = (): Promise<void> => archive(made, key);
+    const none = { spent: times(0), isWhole: false };
+    const { store } = made;
+    let isFirst = true;
+    const moving: Readable = {
+      session: store.session.bind(store),
+      entries: store.entries.bind(store),
+      // Between two questions of the listing, whichever comes first.
+      sessions: async (query) => {
+        const page = await store.sessions(query);
+        if (isFirst) await meanwhile();
+        isFirst = false;
         return page;
       },
-      entries: made.store.entries.bind(made.store),
-      archives: made.store.archives.bind(made.store),
+      archives: async (query) => {
+        const page = await store.archives(query);
+        if (isFirst) await meanwhile();
+        isFirst = false;
+        return page;
+      },
     };
-    assert.deepEqual(await spentBefore(moving, DAY, NEVER), { spent: times(3), isWhole: true });
-    assert.ok(pages > 1);
+    assert.deepEqual(await readBack(moving), none);
+    const { at: other, key: another } = await home(t);
+    assert.deepEqual(await readBack(other.store, { meanwhile: () => archive(other, another) }), none);
   });
 
   test("ends when it is told to", async (t) => {
     const { at: made } = await home(t);
-    const over = AbortSignal.abort(new Error("enough"));
-    await assert.rejects(spentBefore(made.store, DAY, over), /enough/);
+    const signal = AbortSignal.abort(new Error("enough"));
+    await assert.rejects(readBack(made.store, { signal }), /enough/);
   });
 });
 
@@ -167,16 +219,22 @@ describe("what is counted", () => {
   const told = (today: Today, ...entries: readonly Draft[]): void =>
     today.told([appending(namedKey(DEFAULT_AGENT, "a"), 0, entries)]);
 
-  test("begins anew at midnight, and is whole from then on", () => {
+  const DAY_MS = 24 * HOUR_MS;
+
+  test("begins anew at midnight, and is whole from then on", async (t) => {
+    const made = await Home.open(t);
     const { world, today } = counting(NOON);
+    await today.begin(made.store);
+    await today.close();
     told(today, answer(NOON), ended(NOON));
     today.paid({ input: 1, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0.25 });
     const since = new Date(MIDNIGHT).toISOString();
-    assert.deepEqual(today.now, { since, cost: 0.75, tokens: 11, turns: 1, isWhole: false });
+    const { isWhole: _, ...found } = today.now;
+    assert.deepEqual(found, { since, cost: 0.75, tokens: 11, turns: 1 });
     world.pass(12 * HOUR_MS);
-    const next = new Date(MIDNIGHT + 24 * HOUR_MS).toISOString();
+    const next = new Date(MIDNIGHT + DAY_MS).toISOString();
     assert.deepEqual(today.now, { since: next, cost: 0, tokens: 0, turns: 0, isWhole: true });
-    told(today, answer(MIDNIGHT + 24 * HOUR_MS - 1), answer(MIDNIGHT + 24 * HOUR_MS));
+    told(today, answer(MIDNIGHT + DAY_MS - 1), answer(MIDNIGHT + DAY_MS));
     assert.deepEqual(
       today.now,
       { since: next, ...ONE, isWhole: true },
@@ -184,29 +242,69 @@ describe("what is counted", () => {
     );
   });
 
-  test("does not get what was read back of a day that is over meanwhile", async (t) => {
+  test("is not whole on a day that the clock is set back to, nor on one that it has come from", async (t) => {
+    const made = await Home.open(t);
+    const { world, today } = counting(NOON);
+    await (
+      await today.begin(made.store)
+    ).read;
+    told(today, answer(NOON));
+    assert.deepEqual([today.now.cost, today.now.isWhole], [0.5, true]);
+    world.pass(-DAY_MS);
+    const since = new Date(MIDNIGHT - DAY_MS).toISOString();
+    assert.deepEqual(today.now, { since, cost: 0, tokens: 0, turns: 0, isWhole: false });
+    told(today, answer(NOON - DAY_MS));
+    assert.deepEqual(today.now, { since, ...ONE, isWhole: false });
+    world.pass(DAY_MS);
+    assert.deepEqual([today.now.cost, today.now.isWhole], [0, false], "its beginning is forgotten");
+    world.pass(DAY_MS);
+    assert.equal(today.now.isWhole, true);
+  });
+
+  test("is not whole on a day of which something was there before the start, by another clock", async (t) => {
+    const made = await Home.open(t);
+    made.world.pass(DAY_MS);
+    const key = namedKey(DEFAULT_AGENT, "talk");
+    const changes = [opening(key, made.world.newId()), appending(key, 0, [answer(NOON + DAY_MS)])];
+    await made.store.commit(changes);
+    const { world, today } = counting(NOON); // The clock was set back between the two.
+    await (
+      await today.begin(made.store)
+    ).read;
+    assert.deepEqual([today.now.cost, today.now.isWhole], [0, true]);
+    world.pass(DAY_MS);
+    assert.equal(today.now.isWhole, false);
+    world.pass(DAY_MS);
+    assert.equal(today.now.isWhole, true);
+  });
+
+  test("does not get what was read back of a day that is over meanwhile, also when that comes again", async (t) => {
     const made = await Home.open(t);
     made.world.pass(6 * HOUR_MS);
     const key = namedKey(DEFAULT_AGENT, "talk");
     await made.store.commit([opening(key, made.world.newId()), appending(key, 0, [answer(MIDNIGHT)])]);
-    const { world, today } = counting(NOON);
-    const isRead = Promise.withResolvers<void>();
-    const late = {
-      sessions: async (query: object) => {
-        const page = await made.store.sessions(query);
-        world.pass(24 * HOUR_MS);
-        return page;
-      },
-      async *entries(...asked: Parameters<Home["store"]["entries"]>) {
-        yield* made.store.entries(...asked);
-        isRead.resolve();
-      },
-      archives: made.store.archives.bind(made.store),
-    };
-    today.begin(late);
-    await isRead.promise;
-    await new Promise((wake) => setImmediate(wake)); // What follows from it has happened.
-    assert.deepEqual([today.now.cost, today.now.isWhole], [0, true]);
-    await today.close();
+    for (const [backMs, isWhole] of [
+      [0, true],
+      [DAY_MS, false],
+    ] as const) {
+      const { world, today } = counting(NOON);
+      const { store } = made;
+      const late: Readable = {
+        sessions: store.sessions.bind(store),
+        session: async (asked) => {
+          world.pass(DAY_MS);
+          assert.equal(today.now.cost, 0);
+          world.pass(-backMs);
+          return await store.session(asked);
+        },
+        entries: store.entries.bind(store),
+        archives: store.archives.bind(store),
+      };
+      await (
+        await today.begin(late)
+      ).read;
+      assert.deepEqual([today.now.cost, today.now.isWhole], [0, isWhole]);
+      await today.close();
+    }
   });
 });

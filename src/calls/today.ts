@@ -1,11 +1,15 @@
 // What was used since midnight. What this process did it hears of, commit by commit. What was done today before it started stands in
-// the transcripts, and is read back from them once, in the background: nobody waits for it, and how much is read has a bound.
+// the transcripts. How far these were is listed before anything goes on; they are read back in the background: nobody waits for that,
+// and how much is read has a bound.
 //
 // Invariants
-//   T1. An entry counts once: this process counts those that were written since its start, and reads back those before it.
+//   T1. An entry counts once: this process counts those that it hears of, and reads back those that were there before it. Which are
+//       which their numbers say, and no clock.
 //   T2. What a fork copied was paid for by another session.
 //   T3. What a rewind left behind was paid for all the same.
-//   T4. isWhole is true only when everything that is still there was counted.
+//   T4. isWhole is true only when everything that is still there was counted. A clock may be set: of a day that it comes back to, or
+//       of which something was there before the start, not everything was heard. Only what a session wrote before its own clock was
+//       set back over a midnight is not looked for.
 
 import { z } from "zod";
 import type { Log } from "../base/log.ts";
@@ -13,7 +17,18 @@ import { CALLED_OFF } from "../base/waiting.ts";
 import type { World } from "../base/world.ts";
 import type { Change } from "../store/change.ts";
 import type { TokenUsage } from "../transcript/fold.ts";
-import { allOf, dayOf, NOTHING, plus, spentBefore, spentIn, type Readable, type Span } from "./spent.ts";
+import {
+  allOf,
+  changedSince,
+  dayOf,
+  NOTHING,
+  plus,
+  spentBefore,
+  spentIn,
+  type Before,
+  type Readable,
+  type Span,
+} from "./spent.ts";
 
 export const today = z.strictObject({
   since: z.string().describe("The last midnight, by the configured timezone."),
@@ -32,19 +47,18 @@ export class Today {
   readonly #world: World;
   readonly #log: Log;
   readonly #zone: string;
-  readonly #startMs: number;
   readonly #closing = new AbortController();
   #day: Span;
   #spent = NOTHING;
   #isWhole = false;
+  #elsewhereMs = Infinity; // what was before it may have been counted by others, or is forgotten; so is all until it is listed
   #reading: Promise<void> | null = null;
 
   constructor(parts: { readonly world: World; readonly log: Log }, zone: string) {
     this.#world = parts.world;
     this.#log = parts.log;
     this.#zone = zone;
-    this.#startMs = parts.world.nowMs();
-    this.#day = dayOf(zone, this.#startMs);
+    this.#day = dayOf(zone, parts.world.nowMs());
   }
 
   get now(): z.input<typeof today> {
@@ -66,9 +80,17 @@ export class Today {
     this.#spent = plus(this.#spent, { cost: usage.cost, tokens: allOf(usage), turns: 0 });
   }
 
-  /** Reads back what was before the start. Returns at once. */
-  begin(store: Readable): void {
-    this.#reading ??= this.#read(store);
+  /**
+   * Lists what was before the start, and reads it back. Called before anything is written (T1); ends when it is listed, which is
+   * rows alone, and fulfils whatever happens. `read` is when all is read.
+   */
+  async begin(store: Readable): Promise<{ readonly read: Promise<void> }> {
+    this.#turnOver();
+    const day = this.#day;
+    const before = await this.#tried(() => changedSince(store, day.fromMs));
+    this.#elsewhereMs = before?.newestMs ?? Infinity;
+    this.#reading = before === null ? Promise.resolve() : this.#read(store, before, day);
+    return { read: this.#reading };
   }
 
   async close(): Promise<void> {
@@ -76,27 +98,33 @@ export class Today {
     await this.#reading;
   }
 
-  async #read(store: Readable): Promise<void> {
-    const { fromMs } = this.#day;
+  async #read(store: Readable, before: Before, day: Span): Promise<void> {
     const { signal } = this.#closing;
+    const found = await this.#tried(() => spentBefore(store, { before, span: day, signal }));
+    this.#turnOver();
+    if (found === null || this.#day !== day) return; // It was midnight meanwhile, or the clock was set: that is another day's.
+    this.#spent = plus(this.#spent, found.spent);
+    this.#isWhole = found.isWhole;
+  }
+
+  /** Null: it failed. */
+  async #tried<Value>(look: () => Promise<Value>): Promise<Value | null> {
     try {
-      const before = await spentBefore(store, { fromMs, toMs: this.#startMs }, signal);
-      this.#turnOver();
-      if (this.#day.fromMs !== fromMs) return; // It was midnight meanwhile: that was yesterday.
-      this.#spent = plus(this.#spent, before.spent);
-      this.#isWhole = before.isWhole;
+      return await look();
     } catch (error) {
-      if (!signal.aborted)
+      if (!this.#closing.signal.aborted)
         this.#log.warn({ err: error }, "what was used today before the start is not known");
+      return null;
     }
   }
 
-  /** Of a day that begins while it runs it hears everything. */
+  /** Of a day that begins while it runs it hears everything. A clock that is set back comes to a day that was forgotten (T4). */
   #turnOver(): void {
     const nowMs = this.#world.nowMs();
-    if (nowMs < this.#day.toMs) return;
+    if (nowMs >= this.#day.fromMs && nowMs < this.#day.toMs) return;
+    this.#elsewhereMs = Math.max(this.#elsewhereMs, this.#day.toMs - 1);
     this.#day = dayOf(this.#zone, nowMs);
     this.#spent = NOTHING;
-    this.#isWhole = true;
+    this.#isWhole = this.#day.fromMs > this.#elsewhereMs;
   }
 }

@@ -311,7 +311,15 @@ function isSecret(path: readonly PropertyKey[]): boolean {
   return isWhole || path.some((key) => SECRET_KEYS.has(String(key)));
 }
 
-const SECRET_KEYS: ReadonlySet<string> = new Set(["apiKey", "headers", "env", "secret"]);
+const SECRET_KEYS: ReadonlySet<string> = new Set([
+  "apiKey",
+  "headers",
+  "env",
+  "secret",
+  "args",
+  "baseUrl",
+  "url",
+]);
 
 function unsaid(where: string, { message }: z.core.$ZodIssue): string {
   return `${where} is not ${message}`;

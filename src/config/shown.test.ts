@@ -89,11 +89,11 @@ test("all that is configured is shown as plain JSON, and no secret, wherever it 
     args: [
       "--api-key",
       "[secret]",
-      "--token=[redacted]",
+      "--token=[secret]",
       "--root",
       "/srv",
       "[secret]",
-      "postgres://ann:[redacted]@db",
+      "postgres://[secret]@db",
     ],
     env: { FILES_TOKEN: "[secret]" },
     cwd: "/simulated",
@@ -101,4 +101,94 @@ test("all that is configured is shown as plain JSON, and no secret, wherever it 
   assert.deepEqual(webhooks["ci"], { name: "ci", secret: "[secret]", url: null, agent: null });
   assert.deepEqual([models.aliases, agents["main"]?.model], [{ local: "ollama/qwen3" }, "rehearsal/default"]);
   assert.deepEqual(gateway, config.gateway, "what is no secret is shown as it is");
+});
+
+const HERON = "heron";
+
+function shownOf(input: ConfigInput): Readonly<Record<string, unknown>> {
+  return shownConfig(readConfig(input, { homeDir: "/simulated", cwd: "/simulated", env: {} }));
+}
+
+for (const [args, shown] of [
+  [["--key=heron"], ["--key=[secret]"]],
+  [["--auth=heron"], ["--auth=[secret]"]],
+  [["--pass=heron"], ["--pass=[secret]"]],
+  [
+    ["-pass", HERON],
+    ["-pass", "[secret]"],
+  ],
+  [
+    ["--apikey", HERON],
+    ["--apikey", "[secret]"],
+  ],
+  [["--apiKey=heron and more"], ["--apiKey=[secret]"]],
+  [
+    ["--accessToken", HERON],
+    ["--accessToken", "[secret]"],
+  ],
+  [
+    ["--credentials", HERON, "--root"],
+    ["--credentials", "[secret]", "--root"],
+  ],
+  [["--token-file=heron"], ["--token-file=[secret]"]],
+  [
+    ["--header", "Authorization: heron"],
+    ["--header", "[secret]"],
+  ],
+  [["--header=X-Team: heron"], ["--header=[secret]"]],
+  [
+    ["-H", "Authorization: heron"],
+    ["-H", "Authorization: [secret]"],
+  ],
+  [
+    ["-H", "x-api-key:heron"],
+    ["-H", "x-api-key:[secret]"],
+  ],
+  [
+    ["-e", "DB_PASSWORD=heron"],
+    ["-e", "DB_PASSWORD=[secret]"],
+  ],
+  [["http://x/?key=heron"], ["http://x/?key=[secret]"]],
+  [["http://x/a?auth=heron&b=heron#heron"], ["http://x/a?auth=[secret]&b=[secret]#[secret]"]],
+  [["http://x?heron"], ["http://x?[secret]"]],
+  [["postgres://heron@db/talks"], ["postgres://[secret]@db/talks"]],
+  [["--db=postgres://ann:heron@db"], ["--db=postgres://[secret]@db"]],
+  [
+    ["--root", "/srv", "key", "--port=1", "https://x/a/b"],
+    ["--root", "/srv", "key", "--port=1", "https://x/a/b"],
+  ],
+] as const)
+  test(`the arguments ${args.join(" ")} are shown as ${shown.join(" ")}`, () => {
+    const { mcp } = shownOf({ mcpServers: { files: { command: "files", args: [...args] } } });
+    assert.deepEqual((mcp as Record<string, { readonly args: unknown }>)["files"]?.args, shown);
+  });
+
+for (const [url, shown] of [
+  ["https://shop.example/api/answers", "https://shop.example/api/answers"],
+  ["https://shop.example", "https://shop.example"],
+  ["https://shop.example/hooks/heron-7", "https://shop.example/[secret]"],
+  ["https://shop.example/services/T01/B02/heron", "https://shop.example/[secret]"],
+] as const)
+  test(`the address ${url}, which may be what lets one in, is shown as ${shown}`, () => {
+    const { mcp, webhooks } = shownOf({
+      mcpServers: { web: { url } },
+      webhooks: { ci: { secret: SECRETS.hook, url } },
+    });
+    for (const named of [mcp, webhooks] as readonly Record<string, { readonly url: unknown }>[])
+      assert.deepEqual(Object.values(named)[0]?.url, shown);
+  });
+
+test("an address with a password in it is refused, and not repeated", () => {
+  const wrong = `http://ann:${HERON}@localhost/v1`;
+  for (const input of [
+    { models: { providers: { ollama: { baseUrl: wrong } } } },
+    { mcpServers: { web: { url: wrong } } },
+    { mcpServers: { files: { command: "x", args: wrong } } },
+    { webhooks: { ci: { secret: SECRETS.hook, url: wrong } } },
+  ] as unknown as readonly ConfigInput[])
+    assert.throws(
+      () => shownOf(input),
+      (error: Error) => !error.message.includes(HERON) && error.message.includes("config: "),
+      JSON.stringify(input),
+    );
 });

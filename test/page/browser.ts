@@ -81,6 +81,7 @@ export async function visitIn(
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
+    locale: "en-GB", // Without it, it may be a name that no standard knows (en-US@posix).
     reducedMotion: "reduce",
   });
   const page = await context.newPage();

@@ -24,7 +24,8 @@ const PHONE = { width: 390, height: 800 };
 const PICTURES: readonly Picture[] = [
   { name: "processes", at: "#/processes", waitFor: "pricing of Initech" },
   { name: "processes-dark", at: "#/processes", waitFor: "pricing of Initech", dark: true },
-  { name: "session", at: SESSION, waitFor: "pricing of Initech" },
+  { name: "session", at: `${SESSION}?seq=%ANSWER%`, waitFor: "How they compare" },
+  { name: "agents", at: SESSION, waitFor: "pricing of Initech" },
   { name: "session-dark", at: SESSION, waitFor: "pricing of Initech", dark: true },
   { name: "session-phone", at: SESSION, waitFor: "pricing of Initech", ...PHONE },
   {
@@ -46,11 +47,20 @@ test("pictures of every view", async (t) => {
   await play(daemon);
   const browser = await launch(t);
   mkdirSync(OUT, { recursive: true });
-  for (const { name, waitFor, before, ...wishes } of PICTURES) {
-    const page = await visitIn(browser, t, daemon, { height: 760, ...wishes });
+  const answer = await answerSeq(daemon);
+  for (const { name, at, waitFor, before, ...wishes } of PICTURES) {
+    const place = at.replace("%ANSWER%", String(answer));
+    const page = await visitIn(browser, t, daemon, { height: 760, ...wishes, at: place });
     await page.locator("main").getByText(waitFor).first().waitFor();
     await before?.(page);
     await page.waitForTimeout(800); // Things that come in one after the other are there.
     await page.screenshot({ path: `${OUT}${name}.png` });
   }
 });
+
+/** Of the answer with everything in it. */
+async function answerSeq(daemon: Daemon): Promise<number> {
+  const { entries } = await daemon.call("history", { sessionKey: MAIN, limit: 200 });
+  const found = entries.find(({ kind, text }) => kind === "assistant" && text.includes("How they compare"));
+  return found?.seq ?? 1;
+}

@@ -10,7 +10,7 @@ export const MAIN = "agent:main:main";
 /** `large` pretends to have prices: so there is something to see in the columns of costs. */
 export const STAGE_CONFIG = {
   agents: { main: { model: "rehearsal/large" }, research: { model: "rehearsal/default" } },
-  upkeep: { mode: "warn", staleDays: 30, subagentHours: 1 },
+  upkeep: { mode: "warn", staleDays: 30, sessionsMax: 8 }, // There is something to do.
 };
 
 /** A text as the rehearsal is told to say it. */
@@ -21,22 +21,20 @@ function say(text: string): string {
     .join("\n");
 }
 
-const COMPARED = `Here is how they compare:
-
+/** The rehearsal says no empty lines: headings and fences do without. */
+const COMPARED = `### How they compare
 | | Acme | Globex | Initech |
 |---|---|---|---|
 | price a seat | **$49** | free up to 5, then $12 | by use, ≈ $0.40/h |
 | offline | no | yes | yes |
 | export | CSV | CSV, JSON | JSON |
-
+### What follows
 1. **Below five people** Globex costs nothing.
 2. **Above forty hours a month** Acme is cheaper than Initech.
-
 \`\`\`ts
 const monthly = (seats: number, hours: number) =>
   Math.min(49 * seats, seats <= 5 ? 0 : 12 * seats, 0.4 * hours);
 \`\`\`
-
 > The prices are from the pages as they were this morning.`;
 
 const NOTES = `# Prices
@@ -108,6 +106,7 @@ async function talk(daemon: Daemon): Promise<void> {
       say(COMPARED),
     ].join("\n"),
   });
+  await daemon.call("set", { sessionKey: MAIN, label: "Prices of the competitors" });
   await daemon.call("ask", {
     sessionKey: MAIN,
     message: "Which one for four people?\n!say **Globex**: it is free for four.",
@@ -137,6 +136,7 @@ async function others(daemon: Daemon): Promise<void> {
     daemon.call("send", { sessionKey: "agent:research:main", message: "Read the new paper.\n!fail auth" }),
   ]);
   for (const { sessionKey, id } of ids) await daemon.call("wait", { sessionKey, id });
+  await daemon.call("archive", { sessionKey: "agent:main:telegram:direct:grace" });
   const task =
     "Plan the budget of next year.\n!say The draft has three scenarios; the middle one is what I would take.";
   const { sessionKey, id } = await daemon.call("spawn", {

@@ -126,7 +126,7 @@ export class Forest<Row extends Leaf> {
   lines(): readonly Line<Row>[] {
     if (this.#lines !== null) return this.#lines;
     const lines: Line<Row>[] = [];
-    for (const root of this.#mains) this.#grow(lines, root, 0);
+    for (const root of [...this.#mains].sort(byAgent)) this.#grow(lines, root, 0);
     for (const root of [...this.#fresh].reverse()) this.#grow(lines, root, 0);
     for (const root of this.#listed) this.#grow(lines, root, 0);
     this.#lines = lines;
@@ -287,4 +287,10 @@ class Folded<Row extends Leaf> implements Fold<Row> {
     this.key = `${FOLD}${of.key}`;
     this.of = of;
   }
+}
+
+/** The agent that everybody has comes first, the others by name. */
+function byAgent<Row extends Leaf>({ row: one }: Node<Row>, { row: other }: Node<Row>): number {
+  const rank = ({ sessionKey }: Leaf): number => (sessionKey === "agent:main:main" ? 0 : 1);
+  return rank(one) - rank(other) || one.sessionKey.localeCompare(other.sessionKey);
 }

@@ -20,7 +20,6 @@ export function Head({ listing, agents }: HeadParts) {
     <header class="processes-head">
       <h1>Processes</h1>
       <p class="counts soft">{countsOf(listing)}</p>
-      <span class="push" />
       <div class="filters" role="search" aria-label="Filter sessions">
         <Words wanted={wanted} />
         <Choice name="agent" any="Any agent" of={agents} wanted={wanted} />

@@ -1,5 +1,7 @@
 // What people, sessions and models said.
 
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { count, money } from "../../../../src/base/figures.ts";
 import { oneLine } from "../../../../src/base/harmless.ts";
 import type { Block, Entry } from "../../../../src/transcript/entry.ts";
@@ -23,8 +25,31 @@ export function Letter({ row, sessionKey }: { readonly row: As<"letter">; readon
       <p class="who">
         <Who row={row} />
       </p>
-      {isPlain ? <Markdown text={item.text} /> : <Blocks blocks={blocks} sessionKey={sessionKey} />}
+      <Clamped lines={linesIn(item.text)}>
+        {isPlain ? <Markdown text={item.text} /> : <Blocks blocks={blocks} sessionKey={sessionKey} />}
+      </Clamped>
     </div>
+  );
+}
+
+/** Lines of a letter that are shown: what somebody pasted is not what is read here. */
+const LETTER_LINES = 14;
+const LINE_CHARS = 90;
+
+function linesIn(text: string): number {
+  return text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE_CHARS)), 0);
+}
+
+function Clamped({ lines, children }: { readonly lines: number; readonly children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  if (lines <= LETTER_LINES + 2) return <>{children}</>;
+  return (
+    <>
+      <div class={isOpen ? "" : "clamped"}>{children}</div>
+      <button type="button" class="unclamp" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {isOpen ? "Show less" : `Show all (about ${lines} lines)`}
+      </button>
+    </>
   );
 }
 
