@@ -70,8 +70,12 @@ export const PAGE_SCAN_ROWS_MAX = 2_000;
 export const READ_ENTRIES_MAX = 256;
 export const READ_BYTES_MAX = 256 * 1024;
 
-/** Histories with a rewind whose path is remembered: those that people look at, and those that run. Each is a few numbers. */
+/**
+ * Histories with a rewind whose path is remembered: those that people look at, and those that run. And rewinds on the path of one: each is
+ * two numbers, so all together are a few megabytes at most. With more, the path is walked each time.
+ */
 export const TRAILS_MAX = 256;
+export const TRAIL_SPANS_MAX = 1_000;
 
 /** Bytes of journal before a checkpoint. A start after a crash writes again what both twins have: about twice this. */
 export const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;

@@ -88,7 +88,7 @@ export async function openWired(config: Config, parts: GatewayParts): Promise<Wi
       parts.told?.(changes, receipt);
     };
     const { tokens, configFile } = parts;
-    const disk = (): Promise<Disk> => diskOf(config);
+    const disk = parts.store === undefined ? () => diskOf(config) : undefined;
     const doors = { channels: doorsOf(channels), tokens, told, configFile, disk };
     const wired: Wired = wire({ config, world, log, catalog, store, tools, ...doors, ...rest });
     await begin(wired.system);
@@ -121,7 +121,7 @@ export function checkedNames(config: Config, world: World, own: readonly Model[]
   return catalog;
 }
 
-/** The journal is in the log of SQLite. */
+/** Of the home, if that is where sessions are kept: a store that a program brings along may be anywhere. The journal is in the log of SQLite. */
 function diskOf({ home }: Config): Promise<Disk> {
   return lookAtDisk({ folder: home, journal: `${pathsIn(home).state}-wal` });
 }

@@ -89,8 +89,8 @@ export function fenced(text: string): string {
 /** Controls that JSON leaves as they are and a terminal obeys: C1, and marks that turn the direction of writing. */
 const LEFT_BY_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** One document for machines, on one line. It is the same JSON, and harmless to whoever looks at it. */
-export function jsonLine(document: unknown): string {
+/** One document for machines, on one line, or on several for people too. It is the same JSON, and harmless to whoever looks at it. */
+export function jsonLine(document: unknown, indent = 0): string {
   const escaped = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return `${JSON.stringify(document).replaceAll(LEFT_BY_JSON, escaped)}\n`;
+  return `${JSON.stringify(document, null, indent).replaceAll(LEFT_BY_JSON, escaped)}\n`;
 }

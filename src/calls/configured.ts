@@ -6,9 +6,7 @@ import { alarm, CALLED_OFF } from "../base/waiting.ts";
 import { secretsIn } from "../config/outside.ts";
 import { shownConfig } from "../config/shown.ts";
 import type { Answer, Model, Request } from "../models/model.ts";
-import { DEFAULT_AGENT, namedKey } from "../routing/key.ts";
-import { textOf } from "../transcript/entry.ts";
-import { tokensOf } from "../transcript/fold.ts";
+import { DEFAULT_AGENT, mainKey, subagentKey } from "../routing/key.ts";
 import { answeredBy, spentOn } from "../turns/ask.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
 import { FAILURE_REASON_CHARS_MAX, MODEL_TEST_CHARS_TOLD, MODEL_TEST_MS } from "./limits.ts";
@@ -91,7 +89,8 @@ interface Ends {
 async function asked(system: System, model: Model, { signal, late }: Ends): Promise<Tested> {
   const { slots, world } = system;
   const { provider } = model;
-  const key = namedKey(DEFAULT_AGENT, "model-test"); // No session, but whoever waits for a slot has a name.
+  // No session, but whoever waits for a slot has a name: one that no session can have.
+  const key = subagentKey(mainKey(DEFAULT_AGENT), world.newId());
   const asking = { key, root: key, class: "interactive", nice: 0, provider } as const;
   const over = AbortSignal.any([signal, late]);
   const slot = await slots.takeSoon(asking, over, 0).catch(() => {
@@ -105,9 +104,14 @@ async function asked(system: System, model: Model, { signal, late }: Ends): Prom
     return failed(system, model, { kind: "busy", message });
   }
   const fromMs = world.nowMs();
+  const clean = (said: string): string => cleaned(system.config, said);
   let answer: Answer | null = null;
   try {
-    answer = await answeredBy(model, { request: requestAt(fromMs, over), slot, signal: over }, () => {});
+    answer = await answeredBy(
+      model,
+      { request: requestAt(fromMs, over), slot, signal: over, clean },
+      () => {},
+    );
     if (answer.kind === "failed" && answer.throttled) slots.throttled(provider, answer.retryAfterMs);
   } catch {
     signal.throwIfAborted(); // Only an abort is thrown.
@@ -129,26 +133,18 @@ function requestAt(timestamp: number, signal: AbortSignal): Request {
 /** What it cost is in no transcript: it counts until the next start. */
 function replied(
   { totals, today, config }: System,
-  { id, api, provider, name }: Model,
-  { content, usage, stopReason }: Extract<Answer, { kind: "reply" }>,
+  { id }: Model,
+  { content, usage }: Extract<Answer, { kind: "reply" }>,
   ms: number,
 ): Tested {
-  const message = {
-    role: "assistant",
-    content,
-    api,
-    provider,
-    model: name,
-    usage,
-    stopReason,
-    timestamp: 0,
-  } as const;
-  const { cost, ...tokens } = tokensOf({ type: "message", message });
-  totals.paid({ cost, ...tokens });
-  today.paid({ cost, ...tokens });
-  const text = cleaned(config, textOf({ type: "message", message })).slice(0, MODEL_TEST_CHARS_TOLD);
-  const known = usage.cost === undefined ? null : cost;
-  return { model: id, ok: true, ms, text: text.toWellFormed(), usage: tokens, cost: known, failure: null };
+  const { input, output, cacheRead, cacheWrite, cost } = usage;
+  const tokens = { input, output, cacheRead, cacheWrite };
+  const paid = { ...tokens, cost: cost?.total ?? 0 };
+  totals.paid(paid);
+  today.paid(paid);
+  const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const text = cleaned(config, said).slice(0, MODEL_TEST_CHARS_TOLD).toWellFormed();
+  return { model: id, ok: true, ms, text, usage: tokens, cost: cost?.total ?? null, failure: null };
 }
 
 function failed(

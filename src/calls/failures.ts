@@ -6,7 +6,7 @@ import { redacted } from "../base/redact.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change } from "../store/change.ts";
-import type { Job, Run } from "../timers/job.ts";
+import { hasFailed, type Job, type Run } from "../timers/job.ts";
 import type { Draft } from "../transcript/entry.ts";
 import { isNote } from "../transcript/note.ts";
 import type { TurnEnded } from "../turns/where.ts";
@@ -30,9 +30,6 @@ export const failure = z.strictObject({
 });
 
 type Failure = z.input<typeof failure>;
-
-/** What a person stopped, or a kill, is none of these. */
-const FAILED: ReadonlySet<string> = new Set(["failed", "overflow", "timeout", "limit", "interrupted"]);
 
 export class Failures {
   readonly #clean: (text: string) => string;
@@ -70,7 +67,7 @@ export class Failures {
   #written(key: SessionKey, entry: Draft): void {
     if (!isNote(entry, "turn-ended") || entry.type !== "custom") return;
     const { outcome, reason } = entry.data as TurnEnded;
-    if (!FAILED.has(outcome)) return;
+    if (!hasFailed(outcome)) return;
     const at = entry.timestamp;
     this.#add({ at, sessionKey: key, what: "turn", outcome, reason: reason ?? "", job: null });
   }

@@ -6,7 +6,7 @@ import type { Letter } from "../mail/letter.ts";
 import { wishOf } from "../mail/wish.ts";
 import type { SessionKey } from "../routing/key.ts";
 import type { Change } from "../store/change.ts";
-import type { Job, Run, RunOutcome } from "../timers/job.ts";
+import { hasFailed, type Job, type Run } from "../timers/job.ts";
 import type { Failures } from "./failures.ts";
 
 export interface Reset {
@@ -31,9 +31,6 @@ export function resetsIn(changes: readonly Change[]): readonly Reset[] {
 export function isDisabling({ id }: Pick<Letter, "id">): boolean {
   return id.startsWith("cause:job:") && id.endsWith(":disabled");
 }
-
-/** Somebody should look at them. What a person stopped is none of these. */
-const FAILED: ReadonlySet<RunOutcome | null> = new Set(["failed", "timeout", "limit", "interrupted", "lost"]);
 
 /** What was said of a job, so that the same is not said with every change of its record. */
 interface Said {
@@ -88,7 +85,7 @@ export class News {
 
   #over(job: Job, run: Run): void {
     const { outcome, key, note, stands } = run;
-    if (FAILED.has(outcome)) {
+    if (hasFailed(outcome)) {
       this.#log.warn(
         { ...named(job), run: run.id, key, outcome, reason: note },
         "a run of a job was not done",

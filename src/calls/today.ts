@@ -39,7 +39,7 @@ export const today = z.strictObject({
     .boolean()
     .describe(
       "False: there may have been more, because what was done before this gateway started is still being read, is too much to be " +
-        "read, cannot be read, or was archived since. What was removed for good before the start is not in it.",
+        "read, cannot be read, or was archived since; or because the clock was set back. What was removed for good before the start is not in it.",
     ),
 });
 

@@ -8,7 +8,7 @@ import { makeDirectory } from "../base/directory.ts";
 import { Fault } from "../base/fault.ts";
 import type { ConfigInput } from "../config/schema.ts";
 import { textOf, type Command, type Invocation } from "./command.ts";
-import { json } from "./output.ts";
+import { json, jsonLine } from "./output.ts";
 
 const ACTIONS = ["show", "path", "check", "set", "unset"] as const;
 /** Only its owner may read it: it may name secrets. */
@@ -106,7 +106,7 @@ export async function read({ env, home }: Pick<Invocation, "env" | "home">, inpu
 async function show(invocation: Invocation, path: string): Promise<number> {
   const { options, screen } = invocation;
   const shown = options["running"] === true ? await ofDaemon(invocation) : await ofFile(invocation, path);
-  screen.out(`${JSON.stringify(shown, null, screen.json ? 0 : 2)}\n`);
+  screen.out(jsonLine(shown, screen.json ? 0 : 2));
   return 0;
 }
 

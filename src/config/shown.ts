@@ -60,7 +60,7 @@ function withoutLogin(text: string): string {
 
 /** The names stay. Where there is none, all of it may be the secret. */
 function withoutValues(asked: string): string {
-  return asked.replaceAll(/([?&#])(?:([^=&#]*=)?[^&#]+|[^=&#]*=)/g, (_all, sign: string, name?: string) =>
+  return asked.replaceAll(/([?&#])([^=&#]*=)?[^&#]+/g, (_all, sign: string, name?: string) =>
     name === undefined ? `${sign}${HIDDEN}` : `${sign}${name}${HIDDEN}`,
   );
 }

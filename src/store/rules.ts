@@ -180,17 +180,26 @@ export function shownTitle(row: Session): string {
 
 /** Whether a session is one that a list asks for. */
 export function isMatch(row: Session, query: SessionQuery): boolean {
-  const prefix = query.titlePrefix?.toLowerCase();
   return (
     (query.agent === undefined || row.agent === query.agent) &&
     (query.kind === undefined || row.kind === query.kind) &&
     (query.state === undefined || row.state.kind === query.state) &&
     (query.parent === undefined || row.parent === query.parent) &&
     (query.label === undefined || row.settings.label === query.label) &&
-    (prefix === undefined || shownTitle(row).toLowerCase().startsWith(prefix)) &&
+    (query.titlePrefix === undefined || hasPrefix(row, query.titlePrefix)) &&
     (query.updatedSinceMs === undefined || row.updatedAtMs >= query.updatedSinceMs) &&
     (query.text === undefined || hasWords(row, query.text))
   );
+}
+
+/**
+ * Nor does it begin with a secret that is not shown (hasWords). The index has the title as it is, and so has the cursor of a list by
+ * title, which stands between two titles: whoever opens that can read the one before it.
+ */
+function hasPrefix(row: Session, titlePrefix: string): boolean {
+  const title = shownTitle(row);
+  const prefix = titlePrefix.toLowerCase();
+  return [title, redacted(title)].every((each) => each.toLowerCase().startsWith(prefix));
 }
 
 /** Secrets are not looked through: who asked for longer and longer words could else read one out. */

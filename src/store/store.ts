@@ -46,7 +46,7 @@ export interface SessionQuery extends PageOf {
   readonly state?: RunState["kind"];
   readonly parent?: SessionKey;
   readonly label?: string;
-  /** Of the label, or else of the first words a person wrote; letters of either case. */
+  /** Of the label, or else of the first words a person wrote, as far as they are shown; letters of either case. */
   readonly titlePrefix?: string;
   /** Words, each of which stands somewhere in the key or in the title as it is shown; letters of either case. */
   readonly text?: string;

@@ -14,7 +14,7 @@
 
 import { cronRunKey, parseAgent, type SessionKey } from "../routing/key.ts";
 import type { Route } from "../mail/letter.ts";
-import type { Delivery, Going, Job, Run, RunOutcome } from "./job.ts";
+import { hasFailed, type Delivery, type Going, type Job, type Run, type RunOutcome } from "./job.ts";
 import { JOB_MADE_UP_MAX, JOB_RUNS_KEPT, ON_TIME_MS, RUN_LOST_MS, RUN_NOTE_CHARS_MAX } from "./limits.ts";
 import { newestFew, nextAfter, staggerOf, timesUpTo } from "./schedule.ts";
 
@@ -237,20 +237,13 @@ function after(job: Job, countedMs: number): Job {
 
 // ── What has ended ──────────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * What is no failure of the job: it was done, or a person stopped it, or it did not run. One that is lost is a failure: nothing of it
- * is there any more and nobody knows why, so somebody is to look before it costs for ever. So is one that was interrupted: the process
- * died in its turn until that was given up, and may die of every run. What a stop in order interrupts is gone on with, and is no end.
- */
-const NO_FAILURE: ReadonlySet<RunOutcome> = new Set(["done", "killed", "skipped"]);
-
 function over(job: Job, end: RunEnd, nowMs: number): Decided {
   const { outcome, reason, text } = end;
   if (job.current === null) return unchanged(job);
   const { deadlineAtMs: _deadline, lostAtMs: _lost, delivery, ...begun } = job.current;
   const note = brief(outcome === "done" ? text : (reason ?? outcome));
   const run: Run = { ...begun, outcome, endedAtMs: nowMs, note: note === "" ? null : note };
-  const failures = outcome === "done" ? 0 : job.failures + (NO_FAILURE.has(outcome) ? 0 : 1);
+  const failures = outcome === "done" ? 0 : job.failures + (hasFailed(outcome) ? 1 : 0);
   const closed: Job = { ...job, current: null, failures, runs: kept([run, ...job.runs]) };
   if (!closed.isEnabled || job.failuresMax === 0 || failures < job.failuresMax)
     return { job: closed, over: [{ run, end, delivery }], notice: null };

@@ -4,6 +4,7 @@
 
 import type { SessionKey } from "../routing/key.ts";
 import type { SessionLimits } from "../sessions/session.ts";
+import type { TurnOutcome } from "../turns/where.ts";
 
 export type Schedule =
   /** Once. By the clock of `zone`, an IANA zone, people are told when that is. */
@@ -86,6 +87,25 @@ export type RunOutcome =
   | "interrupted"
   | "lost"
   | "skipped";
+
+/**
+ * Somebody should look at these, of a run as of a turn: not what was done or did not run, nor what a person stopped. One that is lost is
+ * a failure: nothing of it is there any more and nobody knows why, so somebody is to look before it costs for ever. So is one that was
+ * interrupted: the process died in its turn until that was given up, and may die of every run. What a stop in order interrupts is gone
+ * on with, and is no end.
+ */
+const FAILED: ReadonlySet<RunOutcome | TurnOutcome> = new Set([
+  "failed",
+  "overflow",
+  "timeout",
+  "limit",
+  "interrupted",
+  "lost",
+]);
+
+export function hasFailed(outcome: RunOutcome | TurnOutcome | null): boolean {
+  return outcome !== null && FAILED.has(outcome);
+}
 
 export interface Run {
   readonly id: string;

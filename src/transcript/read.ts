@@ -154,15 +154,22 @@ export function seekSeq(source: Source, seq: number, from = 0): number {
   return source.size;
 }
 
-/** Which seqs at or after `from` are on the active path. Reads the file once from its end, keeps only numbers. */
+/**
+ * Which seqs at or after `from` are on the active path. Reads the file once from its end, keeps only numbers. An entry that does not
+ * stand where its number is looked for has a wrong one (R4): what has that number is another, which need not be on the path.
+ */
 export function pathSpans(source: Source, from: number): Spans {
   const spans: [number, number][] = [];
   let below = 0; // how many in a row; a few may be wrong numbers (R4)
-  for (const { item } of readPathBackward(source)) {
+  let last: { readonly seq: number; readonly offset: number } | null = null;
+  for (const { item, offset, bytes } of readPathBackward(source)) {
     if (item.type === "gap") continue;
     below = item.seq < from ? below + 1 : 0;
     if (below > ASKED_ENTRIES) break;
     if (below > 0) continue;
+    const isNext = last?.seq === item.seq + 1 && last.offset === offset + bytes;
+    if (!isNext && seekSeq(source, item.seq) !== offset) continue;
+    last = { seq: item.seq, offset };
     const lowest = spans.at(-1);
     // A gap in the numbers is a branch that was left, or a bad line; both are outside of every span.
     if (lowest && lowest[0] === item.seq + 1) lowest[0] = item.seq;

@@ -98,16 +98,24 @@ export function spentOn({ input, output, cacheRead, cacheWrite }: MessageUsage):
 }
 
 async function askOnce(
-  { bus }: TurnParts,
+  { bus, clean }: TurnParts,
   question: Question & { readonly request: Request; readonly slot: Slot },
   { voice: { model }, words }: Speaking,
 ): Promise<Answer> {
   const { held, turn, step, signal, request, slot, isSilent } = question;
   const { key } = held;
-  return await answeredBy(model, { request, slot, signal }, ({ kind, text }) => {
+  return await answeredBy(model, { request, slot, signal, clean }, ({ kind, text }) => {
     if (kind === "text") words.push(text);
     if (isSilent !== true && !bus.isQuiet(key)) bus.tell({ type: "delta", key, turn, step, kind, text });
   });
+}
+
+interface Asked {
+  readonly request: Request;
+  readonly slot: Slot;
+  readonly signal: AbortSignal;
+  /** Takes the secrets of the configuration out of what it says about a failure: before that is cut, which may be in one of them. */
+  readonly clean: (text: string) => string;
 }
 
 /**
@@ -116,10 +124,9 @@ async function askOnce(
  */
 export async function answeredBy(
   model: Model,
-  asking: { readonly request: Request; readonly slot: Slot; readonly signal: AbortSignal },
+  { request, slot, signal, clean }: Asked,
   heard: (delta: Delta) => void,
 ): Promise<Answer> {
-  const { request, slot, signal } = asking;
   let hasSpoken = false;
   const show = (delta: Delta): void => {
     if (!hasSpoken) slot.works();
@@ -130,13 +137,13 @@ export async function answeredBy(
     const answer = await unlessAborted(model.ask(request, show), signal);
     if (!isWellFormed(answer)) throw new Error("it gave something that is no answer");
     if (answer.kind === "reply" || answer.why !== "retry") slot.works();
-    return bounded(answer);
+    return answer.kind === "reply" ? answer : bounded({ ...answer, message: clean(answer.message) });
   } catch (error) {
     signal.throwIfAborted();
     // A model answers its failures. One that throws is broken: the turn fails, and the session goes on.
     const said = error instanceof Error ? error.message : String(error);
-    const message = `${model.id} broke: ${said.slice(0, FAILURE_CHARS_MAX)}`;
-    return { kind: "failed", why: "local", message, retryAfterMs: null, throttled: false };
+    const message = `${model.id} broke: ${clean(said)}`;
+    return bounded({ kind: "failed", why: "local", message, retryAfterMs: null, throttled: false });
   }
 }
 

@@ -131,6 +131,20 @@ describe("the command line alone", { concurrency: 2 }, () => {
       agents: { main: { model: string; limits: { cost: number } } };
     };
     assert.deepEqual([agents.main.model, agents.main.limits.cost], ["rehearsal/small", 5]);
+    const hostile = "a\u202eb\u009bc";
+    const server = { command: "files", args: [hostile] };
+    assert.equal((await run("config", "set", "mcpServers.files", JSON.stringify(server))).exit, 0);
+    for (const more of [["--json"], []]) {
+      const { out } = await run("config", "show", ...more);
+      assert.doesNotMatch(out, /[\u202e\u009b]/, "a terminal would obey it");
+      assert.deepEqual((JSON.parse(out) as { mcp: { files: object } }).mcp.files, {
+        ...server,
+        kind: "stdio",
+        name: "files",
+        env: {},
+        cwd: process.cwd(),
+      });
+    }
     const before = readFileSync(path, "utf8");
     const refused = await run("config", "set", "agents.main.modl", "x");
     assert.equal(refused.exit, 64);

@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { count, money } from "../../src/base/figures.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { visit } from "./browser.ts";
+import { until } from "./stage.ts";
 
 const MAIN = "agent:main:main";
 
@@ -46,7 +47,7 @@ test("the overview has the figures of the call, its plots move on, and what fail
   await tile("Disk")
     .getByText(/^free, \d+%$/)
     .waitFor();
-  assert.notEqual(await drawn(page, "Tokens"), before, "a line was drawn");
+  await until(async () => (await drawn(page, "Tokens")) !== before); // A line is drawn from the second point on.
 
   const { id } = await daemon.call("addJob", { name: "<b>broken</b>", every: "1h", message: "!fail local" });
   const { outcome } = await daemon.call("ask", { sessionKey: MAIN, message: "!fail auth" });

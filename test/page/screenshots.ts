@@ -15,7 +15,7 @@ interface Picture extends Visit {
   readonly at: string;
   /** What must be there before it is taken. */
   readonly waitFor: string;
-  readonly before?: (page: Page) => Promise<void>;
+  readonly before?: (page: Page, daemon: Daemon) => Promise<void>;
 }
 
 const SESSION = `#/session/${encodeURIComponent(MAIN)}`;
@@ -32,7 +32,7 @@ const PICTURES: readonly Picture[] = [
     name: "overview",
     at: "#/overview",
     waitFor: "research:main",
-    before: (page) => page.waitForTimeout(20_000),
+    before: busy,
   },
   { name: "schedule", at: "#/schedule", waitFor: "morning" },
   { name: "search", at: "#/search?text=invoice", waitFor: "paid" },
@@ -52,7 +52,7 @@ test("pictures of every view", async (t) => {
     const place = at.replace("%ANSWER%", String(answer));
     const page = await visitIn(browser, t, daemon, { height: 760, ...wishes, at: place });
     await page.locator("main").getByText(waitFor).first().waitFor();
-    await before?.(page);
+    await before?.(page, daemon);
     await page.waitForTimeout(800); // Things that come in one after the other are there.
     await page.screenshot({ path: `${OUT}${name}.png` });
   }
@@ -63,4 +63,15 @@ async function answerSeq(daemon: Daemon): Promise<number> {
   const { entries } = await daemon.call("history", { sessionKey: MAIN, limit: 200 });
   const found = entries.find(({ kind, text }) => kind === "assistant" && text.includes("How they compare"));
   return found?.seq ?? 1;
+}
+
+/** Half a minute with something to plot. */
+async function busy(page: Page, daemon: Daemon): Promise<void> {
+  for (const words of [300, 900, 2_000, 600, 1_500, 200, 3_000, 1_200, 700, 400]) {
+    await daemon.call("ask", {
+      sessionKey: "agent:main:thread:budget-planning",
+      message: `Go on.\n!verbose ${words}`,
+    });
+    await page.waitForTimeout(3_000);
+  }
 }

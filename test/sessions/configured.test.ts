@@ -122,6 +122,25 @@ describe("a model that is tested", () => {
     assert.equal((await stage.sessions.call("overview", {})).totals.cost, 0);
   });
 
+  test("may say so much of its failure that it is cut in a secret: nothing of that is told", async (t) => {
+    const apiKey = "heron ".repeat(30);
+    const failing = { kind: "failed", why: "local", retryAfterMs: null, throttled: false } as const;
+    const message = apiKey.repeat(20);
+    const model = new Glass((_request, times) =>
+      times % 2 === 1 ? Promise.resolve({ ...failing, message }) : Promise.reject(new Error(message)),
+    );
+    const providers = { openai: { apiKey } };
+    const config = { models: { providers }, agents: { main: { model: "glass/one" } } };
+    const stage = await Stage.open(t, config, { models: [model] });
+    for (let times = 0; times < 2; times += 1) {
+      const { failure } = await stage.sessions.call("testModel", { model: "glass/one" });
+      assert.match(failure?.message ?? "", /\[secret\]/);
+      assert.doesNotMatch(failure?.message ?? "", /heron/);
+    }
+    for (let times = 0; times < 2; times += 1) await stage.sessions.ask(MAIN, "hello");
+    assert.doesNotMatch(JSON.stringify(await stage.entries(MAIN)), /heron/);
+  });
+
   test("whose provider has a pause is not asked, and says so", async (t) => {
     const { stage, standin, play } = await house(t);
     play(status(429, null, { "retry-after": "60" }));
@@ -178,6 +197,8 @@ describe("a model that is tested", () => {
     const slot = await system.slots.take(asking, new AbortController().signal);
     const waiting = sessions.call("testModel", { model: "glass/one" });
     while (system.slots.load().waiting.interactive === 0) await new Promise((wake) => setImmediate(wake));
+    const mine = ["agent:main:thread:model-test", "agent:main:subagent:model-test", MAIN].map(parseKey);
+    for (const each of mine) assert.equal(system.slots.why(each), null, "it waits under nobody's name");
     const { failure } = await inTime(world, waiting);
     assert.deepEqual([failure?.kind, model.requests.length], ["busy", 0]);
     const again = sessions.call("testModel", { model: "glass/one" });

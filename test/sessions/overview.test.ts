@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { SimulatedWorld, type Output } from "../../src/index.ts";
 import { Refused } from "../../src/mail/outbox.ts";
+import { MemoryStore } from "../../src/store/memory.ts";
+import { openedWired } from "../fixtures/wired.ts";
 import { Glass, notesIn, Stage } from "./stage.ts";
 
 type Overview = Output<"overview">;
@@ -193,4 +195,11 @@ test("room and journal are those of the home", async (t) => {
   assert.ok(disk.freeBytes > 0 && disk.freeBytes < disk.totalBytes);
   assert.equal(journal?.bytes, statSync(join(stage.home, "state.sqlite-wal")).size);
   assert.ok(journal.bytes > 0);
+});
+
+test("of a store that a program brings along nobody knows the room", async (t) => {
+  const world = new SimulatedWorld(1, NOON);
+  const { sessions } = await openedWired(t, {}, { world, store: new MemoryStore(world) });
+  const { disk, journal } = await sessions.call("overview", {});
+  assert.deepEqual([disk, journal], [null, null]);
 });

@@ -117,6 +117,13 @@ export function listContract(corner: () => Corner): void {
       assert.deepEqual(await found("hunter2"), []);
       assert.deepEqual(await found("password log"), [secret]);
       assert.deepEqual(await list(at, { text: "budget", titlePrefix: "bud" }), [key]);
+      for (const [titlePrefix, those] of [
+        ["log in with PASSWORD: ", [secret]],
+        ["log in with password: h", []],
+        ["log in with password: hunter2hunter2", []],
+        ["log in with password: [", []],
+      ] as const)
+        assert.deepEqual(await list(at, { titlePrefix }), those, titlePrefix);
     });
 
     test("a label that is set, changed or taken away moves the session in the lists", async () => {

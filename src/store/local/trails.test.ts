@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { test, type TestContext } from "node:test";
-import { afterwards, Home, said } from "../../../test/fixtures/home.ts";
-import { TRAILS_MAX } from "../../limits.ts";
+import { afterwards, appending, Home, said } from "../../../test/fixtures/home.ts";
+import { TRAIL_SPANS_MAX, TRAILS_MAX } from "../../limits.ts";
 import type { SessionKey } from "../../routing/key.ts";
-import type { Entry } from "../../transcript/entry.ts";
+import { entryId, type Entry } from "../../transcript/entry.ts";
 import type { Range } from "../store.ts";
 import { readPage } from "./history.ts";
 import { snapshot, type Opened } from "./spliced.ts";
@@ -133,6 +133,63 @@ test("where something cannot be read nothing is remembered, and all of it is tol
     );
     assert.equal(seqs.indexOf(0), 999, "it is told in its place");
   }
+});
+
+for (const wrong of [20, 30])
+  test(`an entry that says it were ${wrong}, which is not on the path, brings nothing else onto it`, async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("a", ...Array.from({ length: 30 }, (_, n) => `said ${n + 1}`));
+    await back(home, key, 12);
+    await home.say(key, "after it"); // The path: 1 to 12, 31 and 32.
+    const file = await home.file(key);
+    await home.close();
+    const lines = readFileSync(file, "utf8").split("\n");
+    assert.match(lines[12] ?? "", /"seq":12\b/);
+    lines[12] = (lines[12] ?? "").replace('"seq":12', `"seq":${wrong}`);
+    writeFileSync(file, lines.join("\n"));
+    await home.reopen();
+    const { id } = (await home.row(key)).transcript;
+    const path = Array.from({ length: 11 }, (_, n) => n + 1);
+    const read = async (range: Range): Promise<number[]> =>
+      (await Array.fromAsync(home.store.entries(id, range))).flatMap((item) =>
+        item.type === "gap" ? [] : item.seq,
+      );
+    for (const before of [31, 30, 21, 20, 15, 13, 12])
+      assert.deepEqual(
+        (await read({ before })).filter((seq) => seq !== wrong),
+        path.toReversed(),
+        `before ${before}`,
+      );
+    for (const from of [1, 11]) {
+      const seqs = await read({ from });
+      assert.deepEqual(seqs, [...path.slice(from - 1), 31, 32], `from ${from}`);
+    }
+  });
+
+test("with very many rewinds nothing is remembered, and all is told", async (t) => {
+  const home = await Home.open(t);
+  const key = await home.talk("a", "first");
+  const { id } = (await home.row(key)).transcript;
+  const many = TRAIL_SPANS_MAX + 1;
+  // Each time one entry is left behind. The path: 1, and what is even.
+  const changes = Array.from({ length: many }, (_, n) => ({
+    ...appending(key, 2 * n + 1, [said("on the path"), said("left behind")]),
+    rewindTo: { id: entryId(id, Math.max(1, 2 * n)), seq: Math.max(1, 2 * n) },
+  }));
+  for (const change of changes) await home.store.commit([change]);
+  const path = [1, ...Array.from({ length: many }, (_, n) => 2 * n + 2)];
+  await home.close();
+  const database = new DatabaseSync(home.paths.state);
+  afterwards(t, () => database.close());
+  const taken = snapshot(database, home.paths, id);
+  assert(taken);
+  afterwards(t, () => taken.source.close());
+  const trails = new Trails();
+  assert.equal(trails.spansFrom(taken, 1), null);
+  assert.equal(trails.spansFrom(taken, 100)?.length, many - 49);
+  const read = reader(t, home, id);
+  assert.deepEqual(read({ before: 7 }).seqs, [6, 4, 2, 1]);
+  assert.deepEqual(read({ from: 1 }).seqs, path.slice(0, 256));
 });
 
 test("of many histories those are remembered that were read last", async (t) => {

@@ -8,9 +8,11 @@
 //
 // Invariants
 //   T1. What stands before a rewind never changes: a trail holds until there is another rewind, or another file.
-//   T2. A trail is of a whole history. Where something cannot be read, or a number is out of order, there is none.
+//   T2. A trail is of a whole history. Where something cannot be read, or an entry does not stand where its number is looked for, there
+//       is none: what is found by that number is another's.
+//   T3. A trail is short. With more than TRAIL_SPANS_MAX rewinds there is none.
 
-import { TRAILS_MAX } from "../../limits.ts";
+import { TRAIL_SPANS_MAX, TRAILS_MAX } from "../../limits.ts";
 import { readForward, readPathBackward, seekSeq, type Spans, type Upwards } from "../../transcript/read.ts";
 import type { Snapshot } from "./spliced.ts";
 
@@ -24,7 +26,7 @@ export class Trails {
   /** By transcript and rewind, the one that was asked for last at the end. */
   readonly #trails = new Map<string, Trail>();
 
-  /** Seqs of the active path, at least all from this one on; null: there is no trail (T2). */
+  /** Seqs of the active path, at least all from this one on; null: there is no trail (T2, T3). */
   spansFrom(taken: Snapshot, from: number): Spans | null {
     const { id, jumpSeq } = taken.row.transcript;
     const name = `${id} ${jumpSeq}`;
@@ -52,11 +54,17 @@ function begun(taken: Snapshot): Trail | null {
 function walkedTo(taken: Snapshot, trail: Trail, from: number): boolean {
   const { seq, wanted } = trail.lowest;
   if (seq <= from || wanted === null) return true;
-  for (const { item } of readPathBackward(taken.source, { to: seek(taken, seq), wanted })) {
+  let below = seek(taken, seq); // where the entry that continues the next one begins
+  for (const { item, offset, bytes } of readPathBackward(taken.source, { to: below, wanted })) {
     if (item.type === "gap" || item.seq >= trail.lowest.seq) return false;
+    const isNext = item.seq === trail.lowest.seq - 1;
+    // Directly above, and one less: so it is the one of that number. Of any other the number may be wrong (T2).
+    if (!(isNext && offset + bytes === below) && seek(taken, item.seq) !== offset) return false;
+    below = offset;
     const lowest = trail.spans.at(-1);
-    if (lowest && lowest[0] === item.seq + 1) lowest[0] = item.seq;
+    if (lowest && isNext) lowest[0] = item.seq;
     else trail.spans.push([item.seq, item.seq]);
+    if (trail.spans.length > TRAIL_SPANS_MAX) return false;
     trail.lowest = { seq: item.seq, wanted: item.parentId };
     if (item.seq <= from) return true;
   }
