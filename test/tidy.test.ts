@@ -235,12 +235,35 @@ function untidyPage(path: string, text: string): string[] {
   const lines = text.split("\n").length;
   if (lines > FILE_LINES_MAX)
     found.push(`web/${path}: ${lines} lines, at most ${FILE_LINES_MAX}: is there a seam?`);
-  if (path.endsWith(".css") || path.endsWith(".test.ts")) return found;
+  if (path.endsWith(".css")) return [...found, ...wideSelectors(path, text)];
+  if (path.endsWith(".test.ts")) return found;
   const code = text.replaceAll(/^(\s*)\/\/.*$/gm, "$1;");
   for (const { pattern, instead, inComments } of BANNED_IN_PAGE)
     if (pattern.test(inComments ? text : code))
       found.push(`web/${path}: ${pattern.source} is banned, use ${instead}`);
   return [...found, ...wrongImportsOfPage(path, text), ...longFunctions(`web/${path}`, text)];
+}
+
+/**
+ * All styles of the page are in one sheet: a selector of a view that does not begin with a class of its view, such as `.memory`
+ * or `.memory-head`, is about whatever has the same name elsewhere. What views share is in web/style.
+ */
+function wideSelectors(path: string, text: string): string[] {
+  const [folder, view = ""] = path.split("/");
+  if (folder !== "views") return [];
+  const code = text.replaceAll(/\/\*[^]*?\*\//g, "");
+  const own = new RegExp(`^\\.${view}(?![\\w])`);
+  return [...code.matchAll(/([^{};]+)\{/g)]
+    .map(([, before = ""]) => before.trim())
+    .flatMap((before) => (before.startsWith("@") ? globalName(before) : before.split(/,(?![^(]*\))/)))
+    .map((selector) => selector.trim())
+    .filter((selector) => !own.test(selector))
+    .map((selector) => `web/${path}: "${selector}" does not begin with a class of its view, .${view}`);
+}
+
+/** Of rules that are about rules nothing; of those that name something for the whole page, the name. */
+function globalName(rule: string): string[] {
+  return /^@(?:media|container|supports)\b/.test(rule) ? [] : [rule];
 }
 
 function wrongImportsOfPage(path: string, text: string): string[] {
@@ -302,6 +325,12 @@ test("the rules of the page can fail", () => {
     ["wire/a.ts", 'import { b } from "../../src/base/world.ts";'],
     ["wire/a.ts", 'import { b } from "../../src/calls/table.ts";'],
     ["parts/a.tsx", "x\n".repeat(FILE_LINES_MAX + 1)],
+    ["views/memory/a.css", ".counts { color: red; }"],
+    ["views/memory/a.css", ".memory a { color: red; }\n\n.view > header .memory { color: red; }"],
+    ["views/memory/a.css", ".memory .a,\n.b { color: red; }"],
+    ["views/memory/a/b.css", "@media (max-width: 640px) {\n  .a {\n    color: red;\n  }\n}"],
+    ["views/memory/a.css", ".memoryless { color: red; }"],
+    ["views/memory/a.css", "@keyframes a { from { opacity: 0; } }"],
   ] as const;
   for (const [path, text] of broken) assert.notDeepEqual(untidyPage(path, text), [], text.slice(0, 60));
   for (const text of [
@@ -309,6 +338,10 @@ test("the rules of the page can fail", () => {
     'import type { b } from "../../src/base/world.ts";',
   ])
     assert.deepEqual(untidyPage("wire/a.ts", text), [], text);
+  const styles =
+    "/* .a */\n.memory :is(.a, .b),\n.memory-head { color: red; }\n@media (hover: none) { .memory > .a { top: 0; } }";
+  assert.deepEqual(untidyPage("views/memory/a.css", styles), []);
+  assert.deepEqual(untidyPage("parts/a.css", ".a { color: red; }"), []);
 });
 
 test("the source is tidy", () => {

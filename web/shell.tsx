@@ -1,7 +1,8 @@
 // What stands around every view: the rail, the view itself, and what may come before it.
 
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { oneLine } from "../src/base/harmless.ts";
 import { Button } from "./parts/button.tsx";
 import { Questions } from "./parts/dialog.tsx";
 import { Icon, type IconName } from "./parts/icons.tsx";
@@ -32,9 +33,7 @@ export function Shell() {
     { key: "g h", about: "the main session", run: () => go("session", "agent:main:main") },
     ...RAIL.map(([to, name, key]) => ({ key: `g ${key}`, about: name, run: () => go(to) })),
   ]);
-  useEffect(() => {
-    document.title = of === null ? `${nameOf(view)} · sessiond` : `${of} · sessiond`;
-  }, [view, of]);
+  useArrival(view, of);
   const Shown: ComponentType = views[view];
   return (
     <div class="shell">
@@ -43,7 +42,7 @@ export function Shell() {
       </a>
       <Rail view={view} help={() => setHelping(true)} />
       <Away />
-      <main id="view" tabIndex={-1} key={view}>
+      <main id="view" tabIndex={-1} key={view} aria-label={nameOf(view)}>
         <Shown />
       </main>
       {isHelping && <Help onClose={() => setHelping(false)} />}
@@ -53,6 +52,20 @@ export function Shell() {
   );
 }
 
+/** Said by the title, and by the focus: where it was lost because what had it is gone, it is in the view. */
+function useArrival(view: View, of: string | null): void {
+  const isFirst = useRef(true);
+  useEffect(() => {
+    document.title = `${of === null ? nameOf(view) : oneLine(of)} · sessiond`;
+    if (!isFirst.current && document.activeElement === document.body) toView();
+    isFirst.current = false;
+  }, [view, of]);
+}
+
+function toView(): void {
+  document.querySelector<HTMLElement>("#view")?.focus();
+}
+
 function nameOf(view: View): string {
   return RAIL.find(([each]) => each === view)?.[1] ?? "Session";
 }
@@ -60,7 +73,7 @@ function nameOf(view: View): string {
 /** The address stays what it is: it names a place. */
 function skip(event: MouseEvent): void {
   event.preventDefault();
-  document.querySelector<HTMLElement>("#view")?.focus();
+  toView();
 }
 
 /** A view that lists has a field for it; else there is a view for it. */

@@ -196,6 +196,30 @@ export const listToolInput = listInput.omit({ text: true });
 
 export const listed = z.strictObject({ sessions: z.array(row), next: z.string().nullable() });
 
+const budget = {
+  tokens: z.number().nullable().describe("null: no bound."),
+  cost: z.number().nullable().describe("In US dollars; null: no bound."),
+};
+
+/** What holds, whoever set it. */
+export const limitsInForce = z.strictObject({
+  stepsPerTurn: z.int().nullable().describe("null: its agent is not configured any more."),
+  turnSeconds: z.int().nullable(),
+  ...budget,
+  ofSession: z
+    .array(z.enum(["stepsPerTurn", "turnSeconds", "tokens", "cost"]))
+    .describe("Those that are set for this session; the others are its agent's."),
+  above: z
+    .array(
+      z.strictObject({
+        sessionKey,
+        ...budget,
+        used: z.strictObject({ tokens: z.number(), cost: z.number() }),
+      }),
+    )
+    .describe("Budgets of sessions above it, nearest first: they hold for it too."),
+});
+
 export const status = row.extend({
   time: z.string().describe("Now, ISO 8601, UTC."),
   localTime: z.string().describe("Now, as the machine's time zone has it."),
@@ -223,6 +247,9 @@ export const status = row.extend({
   }),
   usage: usage.describe("Its own."),
   tree: usage.describe("With all its descendants'."),
+  limits: limitsInForce.describe(
+    "Those in force. Tokens and cost are of the session and all below it together: what was used of them is `tree`.",
+  ),
   settings,
   settingsVersion: z.int(),
   waitingLetters: z.int().describe("At most 100 are counted."),

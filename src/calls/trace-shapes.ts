@@ -47,10 +47,15 @@ export const trace = z.strictObject({
     .nullable()
     .describe("How urgent it was when it began; null: that was left out."),
   startedAt: z.string().nullable().describe("null: that was left out."),
-  endedAt: z.string().nullable().describe("null: it has not ended."),
-  outcome: z.string().nullable().describe("How it ended; null: it has not."),
+  endedAt: z.string().nullable().describe("null: it has not ended, or its end is not there."),
+  outcome: z
+    .string()
+    .nullable()
+    .describe(
+      "How it ended; rewound: the session went back into it, and nobody goes on with it; lost: its end cannot be read; null: it has not ended.",
+    ),
   reason: z.string().nullable(),
-  now: z.string().nullable().describe("What it does or waits for, in words; null: it has ended."),
+  now: z.string().nullable().describe("What it does or waits for, in words; null: it is over."),
   resumes: z.int().describe("How often it was gone on with, after a restart or a pause."),
   isCut: z.boolean().describe("True: it is so long that its beginning was left out, here and in the totals."),
   steps: z.array(step).describe("Model calls that were answered, oldest first."),

@@ -37,13 +37,18 @@ type Piece =
       readonly child: string | null;
     }
   | { readonly is: "resumed"; readonly at: string }
+  | { readonly is: "rewound"; readonly at: string; readonly to: number | null } // null: nobody knows
   | { readonly is: "letter"; readonly at: string }; // or another thing that the model was shown
 
 /** The pieces of one turn, oldest first. */
 interface Found {
   readonly pieces: readonly Piece[];
   readonly isCut: boolean;
+  readonly isLast: boolean; // no other turn began after it
 }
+
+/** How a turn is over; null: it is not. */
+type Over = Pick<Trace, "reason"> & { readonly outcome: string };
 
 export async function trace(
   system: System,
@@ -59,7 +64,31 @@ export async function trace(
       "not_found",
       `${session.key} has no turn ${shown(turn)}, or it is too long ago; without \`turn\` the last is shown`,
     );
-  return just(traceOf(system, session, found));
+  return just(traceOf(system, session, found, await overOf(system, session, found)));
+}
+
+/**
+ * Who goes back to the middle of a turn leaves its end behind, and nobody goes on with it. An end that is not there although
+ * nothing runs cannot be read; but it may only have been written since the row was.
+ */
+async function overOf(
+  { store }: System,
+  { key, state, transcript }: Session,
+  found: Found,
+): Promise<Over | null> {
+  const { pieces, isLast } = found;
+  const last = pieces.at(-1);
+  if (last?.is === "end") return { outcome: last.data.outcome, reason: last.data.reason };
+  const rewound = pieces.findLast((piece) => piece.is === "rewound");
+  if (rewound !== undefined) {
+    const where = rewound.to === null ? "into it" : `to entry ${rewound.to}`;
+    return { outcome: "rewound", reason: `the session went back ${where}: what followed was left behind` };
+  }
+  const lost = { outcome: "lost", reason: "how it ended cannot be read" };
+  if (!isLast) return lost;
+  if (state.kind !== "idle" && state.kind !== "ended") return null;
+  const now = await store.session(key);
+  return now?.state.kind === state.kind && now.transcript.lastSeq === transcript.lastSeq ? lost : null;
 }
 
 /**
@@ -71,7 +100,7 @@ async function piecesOf({ store }: System, session: Session, turn: string | null
   if (transcript.leafId === null) return null;
   const gathered = new Gathered();
   const isWanted = (of: string): boolean => turn === null || of === turn;
-  let looked = 0;
+  let [looked, isLast] = [0, true];
   for await (const entry of store.entries(transcript.id, { before: null })) {
     looked += 1;
     if (looked > TRACE_ENTRIES_MAX || (entry.type !== "gap" && entry.seq <= transcript.copied)) break;
@@ -80,12 +109,13 @@ async function piecesOf({ store }: System, session: Session, turn: string | null
     if (piece.is === "end") gathered.clear(); // What came after it is another turn's, or nobody's.
     if (piece.is !== "end" || isWanted(piece.data.turn)) gathered.add(piece);
     if (piece.is !== "start") continue;
-    if (isWanted(piece.data.turn)) return gathered.found(gathered.isFull);
+    if (isWanted(piece.data.turn)) return { ...gathered.found(gathered.isFull), isLast };
     gathered.clear();
+    isLast = false;
   }
   // Its beginning is too far away, or cannot be read.
-  const isLast = state.kind === "running" && isWanted(state.turn);
-  return gathered.hasEnd || isLast ? gathered.found(true) : null;
+  const isRunning = state.kind === "running" && isWanted(state.turn);
+  return gathered.hasEnd || isRunning ? { ...gathered.found(true), isLast } : null;
 }
 
 /** Pieces, newest first, as many as are told. */
@@ -114,9 +144,14 @@ class Gathered {
     this.#room = TRACE_BYTES_MAX;
   }
 
-  found(isCut: boolean): Found {
+  found(isCut: boolean): Omit<Found, "isLast"> {
     return { pieces: this.#pieces.toReversed(), isCut };
   }
+}
+
+/** What the entry says that goes back to another. */
+interface Rewound {
+  readonly to: number;
 }
 
 /** Null: a trace has nothing to say of it. */
@@ -125,7 +160,9 @@ function pieceOf(entry: Entry | Gap): Piece | null {
   const at = entry.timestamp;
   if (entry.type === "custom_message") return { is: "letter", at };
   if (entry.type === "custom") {
-    const { data } = entry as { readonly data?: Partial<TurnStarted & TurnEnded> | null };
+    const { data } = entry as { readonly data?: Partial<TurnStarted & TurnEnded & Rewound> | null };
+    if (isNote(entry, "rewound"))
+      return { is: "rewound", at, to: typeof data?.to === "number" ? data.to : null };
     if (typeof data?.turn !== "string") return null; // Also a note that was brought here from elsewhere has to be one.
     if (isNote(entry, "turn-started")) return { is: "start", at, data: data as TurnStarted };
     if (isNote(entry, "turn-ended")) return { is: "end", at, data: data as TurnEnded };
@@ -179,7 +216,7 @@ function tokensOf({ input, output, cacheRead, cacheWrite }: MessageUsage): Step[
   return { input, output, cacheRead, cacheWrite };
 }
 
-function traceOf(system: System, session: Session, { pieces, isCut }: Found): Trace {
+function traceOf(system: System, session: Session, { pieces, isCut }: Found, over: Over | null): Trace {
   const start = pieces[0]?.is === "start" ? pieces[0] : null;
   const last = pieces.at(-1);
   const end = last?.is === "end" ? last : null;
@@ -188,7 +225,7 @@ function traceOf(system: System, session: Session, { pieces, isCut }: Found): Tr
   const steps = stepsIn(pieces);
   // Of one whose beginning was left out only the end knows how many there were.
   const before = isCut ? Math.max(0, (end?.data.steps ?? steps.length) - steps.length) : 0;
-  const reason = end?.data.reason ?? null;
+  const reason = over?.reason ?? null;
   const isIdle = state.kind === "idle" || state.kind === "ended";
   return {
     sessionKey: key,
@@ -196,9 +233,9 @@ function traceOf(system: System, session: Session, { pieces, isCut }: Found): Tr
     class: start?.data.class ?? null,
     startedAt: start?.at ?? null,
     endedAt: end?.at ?? null,
-    outcome: end?.data.outcome ?? null,
+    outcome: over?.outcome ?? null,
     reason: reason === null ? null : brief(reason),
-    now: end !== null || isIdle ? null : whyOf(system, session, 0),
+    now: over !== null || isIdle ? null : whyOf(system, session, 0),
     resumes: pieces.filter((piece) => piece.is === "resumed").length,
     isCut,
     steps: steps.map((step, at) => ({ ...step, step: before + at + 1 })),

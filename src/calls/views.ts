@@ -22,6 +22,7 @@ import { isAllowed } from "../tools/tool.ts";
 import type { Failover } from "../turns/spoken.ts";
 import { isNote } from "../transcript/note.ts";
 import type { TurnEnded } from "../turns/where.ts";
+import { limitsOf } from "./bounds.ts";
 import type { System } from "./call.ts";
 
 import type { history, outbox, row, status } from "./schemas.ts";
@@ -93,9 +94,10 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
   const { store, world } = system;
   const now = nowOf(system, session);
   const { settings } = session;
-  const [{ tokens, fallback, lastTurn }, waitingLetters] = await Promise.all([
+  const [{ tokens, fallback, lastTurn }, waitingLetters, limits] = await Promise.all([
     lastAnswer(system, session),
     store.waiting(session.key, LETTERS_COUNTED_MAX),
+    limitsOf(system, session),
   ]);
   const nowMs = world.nowMs();
   return {
@@ -112,6 +114,7 @@ export async function statusOf(system: System, session: Session): Promise<z.inpu
     context: { tokens, window: modelOf(system, session).windowTokens },
     usage: { ...session.usage },
     tree: { ...(session.tree ?? session.usage) },
+    limits,
     settings,
     settingsVersion: session.settingsVersion,
     waitingLetters,

@@ -92,15 +92,26 @@ function usageWords(usage: Status["usage"]): string {
   return parts.join(" · ");
 }
 
-function limitWords({ settings: { limits }, tree }: Status): string {
-  if (limits === null) return "";
-  const used = tree.input + tree.output + tree.cacheRead + tree.cacheWrite;
+function limitWords({ limits, tree }: Status): string {
+  const tokens = tree.input + tree.output + tree.cacheRead + tree.cacheWrite;
+  const above = limits.above.map(
+    ({ sessionKey, used, ...most }) => `${sessionKey}: ${budgetWords(used, most).join(", ")}`,
+  );
   return [
-    ...(limits.tokens === null ? [] : [`tokens ${count(used)} of ${count(limits.tokens)}`]),
-    ...(limits.cost === null ? [] : [`cost ${money(tree.cost)} of ${money(limits.cost)}`]),
+    ...budgetWords({ tokens, cost: tree.cost }, limits),
+    ...(above.length === 0 ? [] : [`above it ${above.join("; ")}`]),
     ...(limits.stepsPerTurn === null ? [] : [`${whole(limits.stepsPerTurn)} steps a turn`]),
     ...(limits.turnSeconds === null ? [] : [`${duration(limits.turnSeconds * 1_000)} a turn`]),
   ].join(" · ");
+}
+
+type Budget = Pick<Status["limits"], "tokens" | "cost">;
+
+function budgetWords(used: Status["limits"]["above"][number]["used"], most: Budget): readonly string[] {
+  return [
+    ...(most.tokens === null ? [] : [`tokens ${count(used.tokens)} of ${count(most.tokens)}`]),
+    ...(most.cost === null ? [] : [`cost ${money(used.cost)} of ${money(most.cost)}`]),
+  ];
 }
 
 function settingWords(settings: Status["settings"]): string {

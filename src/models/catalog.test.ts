@@ -113,6 +113,17 @@ test("a source has a model of any name, also with slashes, and makes it once", (
     catalog.known().map(({ id }) => id),
     [...MODELS.map(({ id }) => id), "openrouter/best"],
   );
+  const prices = catalog.known().map((known) => [known.prices?.input ?? null, known.prices?.output ?? null]);
+  assert.deepEqual(
+    prices,
+    [
+      [0, 0],
+      [0, 0],
+      [3, 15],
+      [null, null],
+    ],
+    "none is known, and is not unknown",
+  );
   for (let each = 0; each < 2_000; each += 1) catalog.find(`openrouter/${each}`);
   assert.equal(catalog.find("llama").name, "meta/llama:free", "an alias keeps its model");
   const { made } = source;

@@ -29,7 +29,7 @@ export interface ModelSource {
 export interface KnownModel {
   readonly id: string;
   readonly windowTokens: number;
-  readonly prices: Prices | null; // null: not known, or it costs nothing
+  readonly prices: Prices | null; // null: not known
 }
 
 export class Catalog {
@@ -89,10 +89,10 @@ export class Catalog {
 
   /** For people who look for a name: what was given, then what is known of each source. */
   known(): readonly KnownModel[] {
-    const given = [...this.#models.values()].map(({ id, windowTokens }) => ({
+    const given = [...this.#models.values()].map(({ id, windowTokens, prices = null }) => ({
       id,
       windowTokens,
-      prices: null,
+      prices,
     }));
     return [...given, ...[...this.#sources.values()].flatMap((source) => source.known())];
   }

@@ -1,5 +1,6 @@
 // What a turn asks, and what comes back. Providers and the rehearsal implement it; nobody else knows how a model is reached.
 
+import type { Prices } from "../config/config.ts";
 import type { Block, Message, MessageUsage } from "../transcript/entry.ts";
 
 /** How much a model thinks before it speaks. A model that knows fewer levels takes the nearest. */
@@ -63,6 +64,8 @@ export interface Model {
   /** The protocol, as transcripts name it. */
   readonly api: string;
   readonly windowTokens: number;
+  /** What it says that it costs. Absent: its source says it, or nobody knows. */
+  readonly prices?: Prices;
   /** Rejects only when the signal is aborted, with its reason. `show` gets pieces as they come. */
   ask(request: Request, show: (delta: Delta) => void): Promise<Answer>;
 }

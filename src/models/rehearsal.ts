@@ -17,6 +17,7 @@
 import { createHash } from "node:crypto";
 import { unreachable } from "../base/assert.ts";
 import type { World } from "../base/world.ts";
+import type { Prices } from "../config/config.ts";
 import { textOf, type Block, type Message, type MessageUsage } from "../transcript/entry.ts";
 import type { Answer, Delta, Model, Request, ToolForm } from "./model.ts";
 import { sectionsSaid } from "./rehearsal-summary.ts";
@@ -37,16 +38,10 @@ const QUOTED_RESULTS_MAX = 5;
 
 const INTRODUCTION = "Rehearsal (a scripted stand-in, no real model)";
 
-/** Dollars for a million tokens. */
-interface Price {
-  readonly input: number;
-  readonly output: number;
-}
-
-const FREE: Price = { input: 0, output: 0 };
+const FREE: Prices = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 /** Nobody pays it. It is there so that budgets can be rehearsed. */
-const PRETENDED: Price = { input: 3, output: 15 };
+const PRETENDED: Prices = { input: 3, output: 15, cacheRead: 3, cacheWrite: 3 };
 
 export function rehearsals(world: World): readonly Model[] {
   return [
@@ -62,17 +57,17 @@ class Rehearsal implements Model {
   readonly name: string;
   readonly api = "rehearsal";
   readonly windowTokens: number;
+  readonly prices: Prices;
   readonly #world: World;
-  readonly #price: Price;
   /** How often each message list has failed, by its hash; the latest to fail is last. */
   readonly #failures = new Map<string, number>();
 
-  constructor(world: World, name: string, windowTokens: number, price: Price) {
+  constructor(world: World, name: string, windowTokens: number, prices: Prices) {
     this.id = `rehearsal/${name}`;
     this.name = name;
     this.windowTokens = windowTokens;
+    this.prices = prices;
     this.#world = world;
-    this.#price = price;
   }
 
   async ask(request: Request, show: (delta: Delta) => void): Promise<Answer> {
@@ -124,7 +119,7 @@ class Rehearsal implements Model {
   }
 
   #usage(input: number, output: number): MessageUsage {
-    const total = (input * this.#price.input + output * this.#price.output) / 1_000_000;
+    const total = (input * this.prices.input + output * this.prices.output) / 1_000_000;
     return { input, output, cacheRead: 0, cacheWrite: 0, cost: { total } };
   }
 }

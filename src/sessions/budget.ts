@@ -31,7 +31,7 @@ export interface Estimate {
 
 const NOTHING: Spent = { tokens: 0, cost: 0 };
 
-interface Bound {
+export interface Bound {
   readonly key: SessionKey;
   readonly tokens: number; // Infinity: no bound
   readonly cost: number;
@@ -64,7 +64,7 @@ export class Budgets {
   ): Promise<(() => void) | string> {
     for (;;) {
       const { promise: givenBack } = this.#givenBack;
-      const bounds = await this.#boundsOf(session);
+      const bounds = await boundsOf(this.#parts, session);
       if (bounds.length === 0) return () => {}; // G3
       if (givenBack !== this.#givenBack.promise) continue; // What was charged meanwhile is not in what was read.
       const step = estimate();
@@ -96,31 +96,34 @@ export class Budgets {
     if (sum.tokens <= 0) this.#reserved.delete(key);
     else this.#reserved.set(key, sum);
   }
+}
 
-  /** Nearest first. G3. */
-  async #boundsOf(session: Session): Promise<readonly Bound[]> {
-    const bounds: Bound[] = [];
-    for (let row: Session | null = session; row !== null;) {
-      const limits = this.#limitsOf(row);
-      if (limits.tokens < Infinity || limits.cost < Infinity) {
-        const now: Session = (row === session ? await this.#parts.find(row.key) : row) ?? row;
-        const usage = now.tree ?? now.usage;
-        bounds.push({ key: row.key, ...limits, used: spentBy(usage), usual: usualIn(usage) });
-      }
-      row = await nextAbove(this.#parts.find, row);
+/** What bounds a session, nearest first: its own budget, and those of everyone above it who has one. G3. */
+export async function boundsOf({ agents, find }: BudgetParts, session: Session): Promise<readonly Bound[]> {
+  const bounds: Bound[] = [];
+  for (let row: Session | null = session; row !== null;) {
+    const limits = budgetOf(row, agents);
+    if (limits.tokens < Infinity || limits.cost < Infinity) {
+      const now: Session = (row === session ? await find(row.key) : row) ?? row;
+      const usage = now.tree ?? now.usage;
+      bounds.push({ key: row.key, ...limits, used: spentBy(usage), usual: usualIn(usage) });
     }
-    return bounds;
+    row = await nextAbove(find, row);
   }
+  return bounds;
+}
 
-  /** Its own, or else its agent's. A child's may be larger than its parent's: the parent's holds for it too. */
-  #limitsOf({ key, settings }: Session): { readonly tokens: number; readonly cost: number } {
-    const own = settings.limits;
-    const agents = this.#parts.agents.get(agentOf(key))?.limits;
-    return {
-      tokens: own?.tokens ?? agents?.tokens ?? Infinity,
-      cost: own?.cost ?? agents?.cost ?? Infinity,
-    };
-  }
+/** Its own, or else its agent's. A child's may be larger than its parent's: the parent's holds for it too. */
+function budgetOf(
+  { key, settings }: Session,
+  agents: BudgetParts["agents"],
+): { readonly tokens: number; readonly cost: number } {
+  const own = settings.limits;
+  const agent = agents.get(agentOf(key))?.limits;
+  return {
+    tokens: own?.tokens ?? agent?.tokens ?? Infinity,
+    cost: own?.cost ?? agent?.cost ?? Infinity,
+  };
 }
 
 /** At least something: else any number of steps would find room. */

@@ -149,7 +149,21 @@ describe("the plain commands", { concurrency: 2 }, () => {
       (await run("limit", "main", "--steps", "7")).out,
       "agent:main:main: $2.500 · 7 steps a turn\n",
     );
+    const { sessionKey: child } = await daemon.call("spawn", {
+      task: "!say hi",
+      name: "poor",
+      limits: { tokens: 90_000 },
+    });
+    assert.match(
+      (await run("status", child)).out,
+      /^ {2}limits +tokens \S+ of 90\.0k · above it agent:main:main: cost \S+ of \$2\.500 · 7 steps a turn · 1 h a turn$/m,
+    );
     assert.equal((await run("limit", "main", "--default")).out, "agent:main:main: no limits of its own\n");
+    assert.match(
+      (await run("status", "main")).out,
+      /^ {2}limits +200 steps a turn · 1 h a turn$/m,
+      "what holds, though none is its own",
+    );
     await run("label", "main", "the", "boss");
     assert.equal(
       ((await json("status", "the boss")) as { sessionKey?: string }).sessionKey,

@@ -145,8 +145,7 @@ test("commands are completed and obeyed with the keyboard alone; what is none ma
   assert.equal(await field.inputValue(), "");
 
   await field.fill("/model rehearsal/");
-  const first = page.getByRole("option").first();
-  await first.waitFor();
+  await page.getByRole("option").first().waitFor();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await page.locator("[role=option][aria-selected=true]", { hasText: "rehearsal/large" }).waitFor();
@@ -164,11 +163,72 @@ test("commands are completed and obeyed with the keyboard alone; what is none ma
   assert.equal(await field.inputValue(), "/m", "Escape closes the list, and nothing else");
 
   await say(page, "/nonsense");
-  await page.getByRole("button", { name: "Send it as a message" }).click();
-  await page.getByRole("feed").getByText("/nonsense", { exact: true }).waitFor();
+  const asMessage = page.getByRole("button", { name: "Send it as a message" });
+  await asMessage.waitFor();
+  await page.getByLabel("Files to attach").setInputFiles([
+    { name: "dot.png", mimeType: "image/png", buffer: DOT },
+    { name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("some notes") },
+  ]);
+  await page.getByLabel("Attached").getByText("notes.md").waitFor();
+  await asMessage.click();
+  await page.getByRole("feed").getByText("/nonsense").first().waitFor();
+  await page.getByLabel("Attached").waitFor({ state: "detached" });
+  const [first, ...others] = await letters(daemon);
+  assert.match(first ?? "", /^\/nonsense\n\nnotes\.md:\n\n```\nsome notes\n```\n\[image\/png of 70 bytes/);
+  assert.deepEqual(others, [], "all that was attached goes with it, once");
   await say(page, "//etc/hosts");
   await page.getByRole("feed").getByText("/etc/hosts", { exact: true }).waitFor();
-  assert.deepEqual(await letters(daemon), ["/nonsense", "/etc/hosts"]);
+  assert.deepEqual((await letters(daemon)).slice(1), ["/etc/hosts"]);
+
+  // What is attached to other words by then stays with them.
+  await say(page, "/nonsense");
+  await asMessage.waitFor();
+  await field.fill("other words");
+  await page
+    .getByLabel("Files to attach")
+    .setInputFiles([{ name: "later.md", mimeType: "text/markdown", buffer: Buffer.from("later") }]);
+  await page.getByLabel("Attached").getByText("later.md").waitFor();
+  await asMessage.click();
+  await page.getByRole("feed").getByText("/nonsense", { exact: true }).nth(1).waitFor();
+  assert.equal(await field.inputValue(), "other words");
+  await page.getByLabel("Attached").getByText("later.md").waitFor();
+  assert.deepEqual((await letters(daemon)).slice(2), ["/nonsense"]);
+});
+
+test("a command is obeyed once, however often Enter is pressed; Stop says what it stops", async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.call("ask", { sessionKey: MAIN, message: "!say hello" });
+  const page = await open(t, daemon);
+  const held = Promise.withResolvers<undefined>();
+  const first = Promise.withResolvers<undefined>();
+  await page.route("**/rpc", async (route) => {
+    if (!(route.request().postData() ?? "").includes('"method":"command"')) return await route.continue();
+    first.resolve(undefined);
+    await held.promise;
+    await route.continue();
+  });
+  await say(page, "/fork");
+  await first.promise;
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Send (Enter)" }).click();
+  held.resolve(undefined);
+  await page.getByLabel("Answer to /fork").waitFor();
+  await say(page, "/status"); // What was pressed before is done before.
+  await page.getByLabel("Answer to /status").waitFor();
+  const { sessions } = await daemon.call("list", {});
+  assert.equal(sessions.length, 2, "the session and its fork");
+
+  await say(page, "!slow 600000\n!say never");
+  const stop = page.getByRole("button", { name: /^Stop the turn/ });
+  assert.equal((await stop.innerText()).trim(), "Stop");
+  await daemon.call("set", { sessionKey: MAIN, queueMode: "followup" });
+  await page.getByLabel("While it works").getByText("as set (followup)").waitFor({ state: "attached" });
+  await say(page, "/nonsense");
+  await page.getByRole("button", { name: "Send it as a message" }).click();
+  await page.getByLabel("Messages on their way").getByText("read after this turn").waitFor();
+  await stop.click();
+  await until(daemon, ({ state }) => state === "idle");
 });
 
 test("pictures and text files arrive with the message and its model; what is neither is refused in words", async (t) => {

@@ -45,6 +45,7 @@ test("talk, spawn, steer, kill, search, and find out which keys there are: by ke
   await page.keyboard.type("and look below the stairs");
   await press(page, "Tab", "Tab", "Enter"); // past Cancel
   await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal(await focused(page), "Sessions", "back in the table");
   await press(page, "x");
   const kill = page.getByRole("dialog");
   await kill.getByText("digging").first().waitFor();
@@ -64,9 +65,10 @@ test("talk, spawn, steer, kill, search, and find out which keys there are: by ke
   await page.locator("mark").first().waitFor();
   await press(page, "ArrowDown", "Enter");
   await page.waitForURL(/#\/session\/.*seq=\d+/);
+  await page.locator("textarea:focus").waitFor(); // It waits for words here, too.
 
   // Which keys there are is one of them; a dialog is left by Escape, and focus comes back.
-  await press(page, "?");
+  await press(page, "Escape", "?");
   await page.getByRole("dialog", { name: "Keys" }).getByText("the main session").waitFor();
   await press(page, "Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -80,6 +82,9 @@ test("talk, spawn, steer, kill, search, and find out which keys there are: by ke
   ] as const) {
     await press(page, "g", key);
     await page.waitForURL(`${daemon.url}/#/${view}*`);
+    // Focus goes along, to what is named like the view: else a screen reader says nothing, and Tab begins at the top again.
+    const name = 'document.activeElement.closest("main")?.ariaLabel.toLowerCase() ?? ""';
+    await until(async () => (await page.evaluate(name)) === view);
   }
 });
 

@@ -3,6 +3,7 @@ import { test, type TestContext } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { Daemon } from "../gateway/daemon.ts";
 import { launch, visitIn } from "./browser.ts";
+import { manyIn } from "./many.ts";
 
 const MAIN = "agent:main:main";
 
@@ -68,6 +69,45 @@ test("sub-agents at work are seen below main as it spawns them, and how they end
   await line(page, "two").waitFor({ state: "detached" });
 });
 
+test("keys are for a line that can be seen, and nothing points at one that is not there", async (t) => {
+  const daemon = await Daemon.start(t, { home: await manyIn(t, 80) });
+  const child = await working(daemon, "the child");
+  const page = await opened(t, daemon);
+  const table = page.getByRole("treegrid", { name: "Sessions" });
+  await line(page, "the child", "running").click();
+  await table.focus();
+  assert.equal(
+    await table.getAttribute("aria-activedescendant"),
+    await line(page, "the child").getAttribute("id"),
+  );
+
+  // Tab goes from the table to what can be done to the one that is selected, and on: not through all the others.
+  await page.keyboard.press("Tab");
+  const menu = line(page, "the child").getByRole("button", { name: /^What can be done/ });
+  assert.equal(
+    await page.evaluate("document.activeElement.ariaLabel"),
+    await menu.getAttribute("aria-label"),
+  );
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate("document.activeElement.closest('[role=row]')"), null);
+
+  // Scrolled away, its element is gone.
+  await table.focus();
+  await table.evaluate("document.querySelector('[role=treegrid]').scrollTop = 60 * 38");
+  await line(page, "the child").waitFor({ state: "detached" });
+  await page.locator("[role=treegrid]:not([aria-activedescendant])").waitFor();
+  await table.evaluate("document.querySelector('[role=treegrid]').scrollTop = 0");
+  await line(page, "the child").waitFor();
+  await page.locator("[role=treegrid][aria-activedescendant]").waitFor();
+
+  // Folded away, it is not meant by any key.
+  await line(page, /^main/).getByRole("button", { name: "Close what is below it" }).click();
+  await line(page, "the child").waitFor({ state: "detached" });
+  await page.keyboard.press("a");
+  await page.getByText("Select a session first").waitFor();
+  assert.equal((await daemon.call("status", { sessionKey: child })).state, "running");
+});
+
 test("every key of the table does what it says", async (t) => {
   const daemon = await Daemon.start(t);
   const child = await working(daemon, "the child");
@@ -113,7 +153,7 @@ test("every key of the table does what it says", async (t) => {
   assert.deepEqual([settings.nice, settings.pinned], [5, true]);
 
   await page.keyboard.press("m");
-  await page.getByRole("menuitem", { name: "Stop this turn" }).waitFor();
+  await page.getByRole("menuitem", { name: "Stop the turn" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("menu").waitFor({ state: "detached" });
 
@@ -132,7 +172,7 @@ test("every key of the table does what it says", async (t) => {
   await page.waitForURL(`**/#/session/${encodeURIComponent(child)}`);
 });
 
-test("the menu of a session labels, stops, continues, kills, archives and spawns; what destroys asks", async (t) => {
+test("the menu of a session labels, pauses, continues, kills, archives and spawns; what destroys asks", async (t) => {
   const daemon = await Daemon.start(t);
   const key = "agent:main:direct:ada";
   await daemon.call("send", { sessionKey: key, message: "!slow 3600000" });
@@ -144,8 +184,8 @@ test("the menu of a session labels, stops, continues, kills, archives and spawns
   await page.getByRole("button", { name: "Label" }).click();
   await line(page, "second <b>name</b>", "running").waitFor();
 
-  await menuOf(page, line(page, "second"), "Stop");
-  await page.getByText("stops after its step").waitFor();
+  await menuOf(page, line(page, "second"), "Pause");
+  await page.getByText("pauses after its step").waitFor();
   assert.equal((await daemon.call("abort", { sessionKey: key })).accepted, true);
   await line(page, "second", "paused").waitFor();
   await menuOf(page, line(page, "second"), "Continue");

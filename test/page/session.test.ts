@@ -142,6 +142,66 @@ test("the panel shows what the calls say: context, compaction, children, and the
   await page.getByText("This session has ended, and takes no more messages").waitFor();
 });
 
+test("the panel says what a session waits for and which limits hold, and does not starve while the daemon is slow", async (t) => {
+  const limits = { tokens: 200_000, cost: 2 };
+  const daemon = await Daemon.start(t, { config: { agents: { main: { limits } } } });
+  const spawn = { task: "!slow 600000\n!say never", label: "pricing of A", limits: { cost: 0.5 } };
+  await daemon.call("send", {
+    sessionKey: MAIN,
+    message: `!spawn ${JSON.stringify(spawn)}\n!call sessions_yield`,
+  });
+  const page = await visit(t, daemon, { at: hashOf(MAIN) });
+  const panel = page.getByRole("tabpanel");
+  const fact = (name: string) =>
+    panel.locator("dl > div").filter({ has: page.getByText(name, { exact: true }) });
+  await fact("Why").getByText("waits for its children:").waitFor();
+  assert.match(await fact("Why").innerText(), /waits for its children: sub:\w{8}$/);
+  await fact("Limits").getByText("of 200.0k").waitFor();
+  await fact("Limits").getByText("of $2.00").waitFor();
+  await fact("Limits").getByText("200 steps a turn").waitFor();
+  await fact("Limits").getByText("as its agent is configured").waitFor();
+  await page.getByRole("tab", { name: "Status" }).focus();
+  await page.keyboard.press("c");
+  await page.getByRole("table", { name: "What fills the window" }).waitFor();
+  await page.getByRole("tab", { name: "Status" }).click();
+
+  await fact("Why").getByRole("link").click();
+  await page.getByRole("heading", { name: "pricing of A" }).waitFor();
+  await fact("Limits").getByText("of $0.50").waitFor();
+  await fact("Limits").getByText("cost set for this session").waitFor();
+  await fact("Limits").getByRole("link", { name: MAIN }).waitFor();
+  await fact("Limits")
+    .getByLabel(/^Cost of main/)
+    .waitFor();
+
+  // Each answer is held back until the session has changed once more, and more than a second is over.
+  const { children } = await daemon.call("children", { sessionKey: MAIN });
+  const sessionKey = children[0]?.sessionKey ?? "";
+  await page.clock.install();
+  const held: (() => Promise<void>)[] = [];
+  const asked = Promise.withResolvers<undefined>();
+  let isSlow = true;
+  await page.route("**/rpc", async (route) => {
+    const isStatus = (route.request().postData() ?? "").includes('"method":"status"');
+    if (!isStatus || !isSlow) return await route.continue();
+    const response = await route.fetch();
+    if (!isSlow) return await route.fulfill({ response });
+    held.push(async () => await route.fulfill({ response }).catch(() => {})); // Whoever called it off hears nothing.
+    asked.resolve(undefined);
+  });
+  for (const nice of [5, 6, 7]) {
+    await daemon.call("set", { sessionKey, nice, label: `nice is ${nice}` });
+    await page.getByRole("heading", { name: `nice is ${nice}` }).waitFor();
+    await page.clock.fastForward(5_000);
+    await asked.promise;
+  }
+  await held.shift()?.();
+  await fact("Settings").getByText("nice 5").waitFor();
+  isSlow = false;
+  for (const tell of held) await tell();
+  await fact("Settings").getByText("nice 7").waitFor();
+});
+
 test("a trace of a turn that runs is live", async (t) => {
   const daemon = await Daemon.start(t);
   await daemon.call("send", { sessionKey: MAIN, message: `!call list {"path":"."}\n!then\n!slow 600000` });
@@ -208,6 +268,8 @@ test("what is not there, goes, or has ended says so, and what to do", async (t) 
   const page = await visit(t, daemon, { at: hashOf("agent:main:nope") });
   await page.getByText("There is no such session").waitFor();
   await page.getByText("is not a session key").waitFor();
+  const why = await page.getByText("is not a session key").innerText();
+  assert.match(why, /agent:main:nope/, "a key is shown as it is");
   assert.equal(await page.getByLabel("Message", { exact: true }).count(), 0);
 
   await page.goto(`${daemon.url}/${hashOf("agent:main:thread:fresh")}`);
@@ -216,6 +278,9 @@ test("what is not there, goes, or has ended says so, and what to do", async (t) 
   await page.keyboard.press("Enter");
   await page.getByRole("feed").getByText("open up", { exact: true }).waitFor();
   await page.getByText("idle").first().waitFor();
+  await page.goto(`${daemon.url}/${hashOf("agent:main:thread:fresh")}?seq=99999999999999999999`);
+  await page.reload();
+  await page.getByRole("feed").getByText("open up", { exact: true }).waitFor();
   await daemon.call("remove", { sessionKey: "agent:main:thread:fresh" });
   await page.getByText("This session is not here any more").waitFor();
   await page.getByRole("link", { name: "All sessions" }).waitFor();
@@ -245,6 +310,12 @@ test("on a phone everything fits, and the panel is a sheet that Escape closes", 
     await page.getByRole("tabpanel", { name }).waitFor();
     assert.equal(await page.evaluate(wide), true, name);
   }
+  for (let times = 0; times < 30; times += 1) {
+    await page.keyboard.press("Tab");
+    const behind = `document.activeElement?.closest(".session-view > .head, .session-view > .talk") != null`;
+    assert.equal(await page.evaluate(behind), false, "what is behind it is out of reach");
+  }
   await page.keyboard.press("Escape");
   await page.getByRole("tablist").waitFor({ state: "detached" });
+  await page.locator("button[aria-label^='Show the panel']:focus").waitFor();
 });

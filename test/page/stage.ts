@@ -3,6 +3,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon } from "../gateway/daemon.ts";
 
 export const MAIN = "agent:main:main";
@@ -180,6 +181,12 @@ async function schedule(daemon: Daemon): Promise<void> {
   });
 }
 
+/** What has not come after so many looks, some 40 s, does not come. */
+const LOOKS_MAX = 800;
+
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50));
+  for (let looks = 0; !(await isSo()); looks += 1) {
+    if (looks === LOOKS_MAX) throw new Error(`it does not come: ${String(isSo)}`);
+    await sleep(50);
+  }
 }

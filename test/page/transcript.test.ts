@@ -173,6 +173,63 @@ test("what happens while somebody reads further up does not move it, and is coun
   assert.ok(Number(await page.evaluate(LEFT)) < 2, "who is at the end stays there");
 });
 
+/** What the page follows is over for it, as when the daemon does not know any more from where: with the words of the daemon. */
+async function forgetting(page: Page): Promise<() => void> {
+  let lost: () => void = () => assert.fail("nothing is followed");
+  await page.routeWebSocket("**/ws", (socket) => {
+    const asked = new Set<number>();
+    const server = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { id, params } = JSON.parse(String(message)) as { id: number; params?: { stream?: string } };
+      if (params?.stream === "follow") asked.add(id);
+      server.send(message);
+    });
+    server.onMessage((message) => {
+      const { id, result } = JSON.parse(String(message)) as {
+        id?: number;
+        result?: { subscription: string };
+      };
+      socket.send(message);
+      const subscription = result?.subscription;
+      if (id === undefined || !asked.has(id) || subscription === undefined) return;
+      const error = { code: "cursor_expired", message: "it is forgotten" };
+      const ended = { jsonrpc: "2.0", method: "ended", params: { subscription, resume: null, error } };
+      lost = () => socket.send(JSON.stringify(ended));
+    });
+  });
+  return () => lost();
+}
+
+test("who reads further up is left there when the stream is lost; and hears again what is said", async (t) => {
+  const daemon = await Daemon.start(t);
+  for (let times = 0; times < 4; times += 1)
+    await daemon.call("ask", { sessionKey: MAIN, message: "!verbose 900" });
+  const page = await visit(t, daemon, { at: "#/overview" });
+  const lose = await forgetting(page);
+  await page.reload();
+  await page.goto(`${daemon.url}/${AT_MAIN}`);
+  await page
+    .getByRole("article", { name: /^Answer/ })
+    .last()
+    .waitFor();
+  await page.locator(".transcript .scroll").hover();
+  await page.mouse.wheel(0, -1_500);
+  await page.getByRole("button", { name: "Newest" }).waitFor();
+  const before = Number(await page.evaluate(TOP));
+  assert.ok(before > 0);
+  const anew = page.waitForResponse((response) =>
+    (response.request().postData() ?? "").includes('"method":"entries"'),
+  );
+  lose();
+  await anew;
+  await daemon.call("ask", { sessionKey: MAIN, message: "!say the newest of all" });
+  await page.getByRole("button", { name: "Newest (2 new)" }).waitFor();
+  assert.equal(await page.evaluate(TOP), before);
+  await page.getByRole("button", { name: "Newest (2 new)" }).click();
+  await page.getByRole("feed").getByText("the newest of all", { exact: true }).waitFor();
+  await agrees(page, daemon, MAIN);
+});
+
 /** Some of everything that a transcript can hold. */
 async function mixedHome(path: string, key: ReturnType<typeof namedKey>): Promise<void> {
   const home = new Home(path);

@@ -97,6 +97,27 @@ describe("limits that a child was given", () => {
   });
 });
 
+test("a status has the limits in force: who set them, and the budgets above that hold too", async (t) => {
+  const stage = await Stage.open(t, main({ limits: { cost: 2, turnSeconds: 60 } }));
+  await family(stage, spawn("!say hi", { name: "poor", limits: { tokens: 90_000, stepsPerTurn: 9 } }));
+  const above = await stage.sessions.status(MAIN);
+  assert.deepEqual(above.limits, {
+    ...{ stepsPerTurn: 200, turnSeconds: 60, tokens: null, cost: 2 },
+    ...{ ofSession: [], above: [] },
+  });
+  const { input, output, cacheRead, cacheWrite, cost } = above.tree;
+  const used = { tokens: input + output + cacheRead + cacheWrite, cost };
+  assert.ok(used.tokens > 0);
+  assert.deepEqual((await stage.sessions.status(named("poor"))).limits, {
+    ...{ stepsPerTurn: 9, turnSeconds: 60, tokens: 90_000, cost: 2 },
+    ofSession: ["stepsPerTurn", "tokens"],
+    above: [{ sessionKey: MAIN, tokens: null, cost: 2, used }],
+  });
+  await stage.sessions.set(MAIN, { limits: { cost: 5 } });
+  const { limits } = await stage.sessions.status(MAIN);
+  assert.deepEqual([limits.cost, limits.turnSeconds, limits.ofSession], [5, 60, ["cost"]]);
+});
+
 describe("limits that a later task brings", () => {
   const more = { name: "poor", resumeIfExists: true };
   const limitsOf = async (stage: Stage): Promise<unknown> =>

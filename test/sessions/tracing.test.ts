@@ -1,6 +1,7 @@
 // Where the time and the tokens of a turn went.
 
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Answer } from "../../src/index.ts";
 import { childOf, doing, MAIN, RESULTS, spawn, THEN, YIELD } from "./family.ts";
@@ -119,6 +120,54 @@ test("an earlier turn is found by its id; one that is not there is refused in wo
   const { sessionKey: fork } = await sessions.fork(MAIN);
   await assert.rejects(sessions.trace(fork), fault("not_found", /no turn has begun/));
   await assert.rejects(sessions.trace("agent:main:thread:none"), fault("not_found", /thread:none/));
+});
+
+test("a turn that the session went back into is over, also while another runs", async (t) => {
+  const gate = new Gate();
+  const stage = await Stage.open(t, {}, { tools: [gate.tool] });
+  const { sessions } = stage;
+  await sessions.ask(MAIN, "!say one");
+  const { turn } = await sessions.trace(MAIN);
+  const asked = (await stage.entries(MAIN)).find(
+    (entry) => entry.type === "message" && entry.message.role === "user",
+  );
+  await sessions.call("rewind", { sessionKey: MAIN, seq: asked?.seq ?? 0 });
+  const over = async (): Promise<void> => {
+    const traced = await sessions.trace(MAIN, { turn });
+    assert.deepEqual([traced.turn, traced.outcome, traced.endedAt], [turn, "rewound", null]);
+    assert.deepEqual([traced.now, traced.totals.ms, traced.steps], [null, null, []]);
+    assert.match(traced.reason ?? "", new RegExp(`went back to entry ${asked?.seq}`));
+  };
+  await over();
+  assert.equal((await sessions.trace(MAIN)).turn, turn, "the last, as long as there is no other");
+  await sessions.send(MAIN, "!call gate\n!then\n!say two");
+  await gate.reached();
+  await over();
+  assert.match((await sessions.trace(MAIN)).now ?? "", /runs gate/);
+  gate.open();
+  await stage.rest(MAIN);
+  await over();
+  assert.equal((await sessions.trace(MAIN)).outcome, "done");
+});
+
+test("a turn whose end cannot be read is over all the same", async (t) => {
+  const stage = await Stage.open(t);
+  const turns: string[] = [];
+  for (const word of ["one", "two"]) {
+    await stage.sessions.ask(MAIN, `!say ${word}`);
+    turns.push((await stage.sessions.trace(MAIN)).turn);
+  }
+  const file = await stage.file(MAIN);
+  await stage.close();
+  const damaged = readFileSync(file, "utf8").replaceAll(/^.*turn-ended.*$/gm, (line) =>
+    "#".repeat(line.length),
+  );
+  writeFileSync(file, damaged);
+  await stage.reopen();
+  for (const turn of turns) {
+    const { outcome, reason, now, endedAt } = await stage.sessions.trace(MAIN, { turn });
+    assert.deepEqual([outcome, reason, now, endedAt], ["lost", "how it ended cannot be read", null, null]);
+  }
 });
 
 test("a turn that ends without an answer says why", async (t) => {

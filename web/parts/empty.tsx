@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { Fault } from "../../src/base/fault.ts";
+import { clean } from "../../src/base/harmless.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icons.tsx";
 
@@ -14,8 +15,10 @@ export function Empty({
 }) {
   return (
     <div class="empty">
-      <p class="lead">{title}</p>
-      {children !== undefined && <div class="hint">{children}</div>}
+      <p class="lead">{clean(title)}</p>
+      {children !== undefined && (
+        <div class="hint">{typeof children === "string" ? clean(children) : children}</div>
+      )}
     </div>
   );
 }
@@ -26,8 +29,8 @@ export function Trouble({ fault, again }: { readonly fault: Fault; readonly agai
     <div class="trouble" role="alert">
       <Icon name="warn" />
       <div>
-        <p>{fault.message}</p>
-        <p class="hint">{fault.todo}</p>
+        <p>{clean(fault.message)}</p>
+        <p class="hint">{clean(fault.todo)}</p>
       </div>
       {again !== undefined && <Button onClick={again}>Try again</Button>}
     </div>
@@ -38,7 +41,7 @@ export function Trouble({ fault, again }: { readonly fault: Fault; readonly agai
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p class="loading" role="status">
-      Loading {what} …
+      Loading {clean(what)} …
     </p>
   );
 }

@@ -2,6 +2,7 @@
 // another place of it is gone to. A browser that does not tell of the latter does not ask; so what was typed is kept, too.
 
 import { useEffect } from "preact/hooks";
+import { oneLine } from "../../src/base/harmless.ts";
 import { ask } from "./dialog.tsx";
 
 /** `what`: what is not saved; null: nothing is. `stays`: whether an address is still the same place. */
@@ -18,8 +19,8 @@ export function useLeaving(what: string | null, stays: (address: string) => bool
         title: "Leave without saving?",
         text: (
           <>
-            What you typed into <code>{what}</code> is not saved. It is kept as a draft in this tab, until the
-            tab is closed.
+            What you typed into <code>{oneLine(what)}</code> is not saved. It is kept as a draft in this tab,
+            until the tab is closed.
           </>
         ),
         verb: "Leave",

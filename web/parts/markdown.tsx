@@ -6,7 +6,7 @@ import { Fragment, type ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { clean } from "../../src/base/harmless.ts";
 import { Button } from "./button.tsx";
-import { tell } from "./toast.tsx";
+import { copied } from "./clipboard.ts";
 import { addressOf, tokensOf, wordsIn } from "./tokens.ts";
 import "./markdown.css";
 
@@ -124,23 +124,13 @@ export function Code({ text, lang }: { readonly text: string; readonly lang: str
     <figure class="code">
       <figcaption>
         <span>{name}</span>
-        <Button icon="copy" label="Copy" look="quiet" onClick={() => void copy(shown)} />
+        <Button icon="copy" label="Copy" look="quiet" onClick={() => void copied(shown)} />
       </figcaption>
       <pre tabIndex={0}>
         <code>{shown}</code>
       </pre>
     </figure>
   );
-}
-
-/** Pages that are not served safely have no clipboard at all. */
-async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    tell("Copied.");
-  } catch {
-    tell("The browser does not let this page copy. Select the text, and copy it by hand.", true);
-  }
 }
 
 type Inner =

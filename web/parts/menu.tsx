@@ -18,9 +18,11 @@ interface MenuParts {
   /** A function is asked when it is opened: of hundreds of menus in a page one is looked at. */
   readonly deeds: readonly Deed[] | (() => readonly Deed[]);
   readonly icon?: IconName;
+  /** False: Tab does not stop at it. Of a list whose lines are gone through by other keys, only one has a stop. */
+  readonly isStop?: boolean;
 }
 
-export function Menu({ label, deeds, icon = "more" }: MenuParts) {
+export function Menu({ label, deeds, icon = "more", isStop = true }: MenuParts) {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const close = (): void => {
@@ -33,6 +35,7 @@ export function Menu({ label, deeds, icon = "more" }: MenuParts) {
         ref={button}
         type="button"
         class="button quiet bare"
+        {...(isStop ? {} : { tabIndex: -1 })}
         aria-label={label}
         title={label}
         aria-haspopup="menu"

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import { theme } from "../state/theme.ts";
+import { clock } from "./clock.ts";
 import "uplot/dist/uPlot.min.css";
 
 export interface PlotLine {
@@ -87,7 +88,7 @@ function Reading({ parts: { timesMs, lines, say }, at }: { readonly parts: PlotP
   const values = lines.map(({ values: all }) => all[at]).map((value) => (value == null ? "–" : say(value)));
   return (
     <p class="reading" aria-hidden="true">
-      {new Date(atMs).toLocaleTimeString("en-GB")} · {values.join(" · ")}
+      {clock(atMs, "seconds")} · {values.join(" · ")}
     </p>
   );
 }

@@ -3,6 +3,7 @@
 import { ago } from "../../src/base/figures.ts";
 import { clean, oneLine } from "../../src/base/harmless.ts";
 import { since } from "../state/now.ts";
+import { clock } from "./clock.ts";
 
 export function Plain({ text }: { readonly text: string }) {
   return <>{clean(text)}</>;
@@ -13,19 +14,10 @@ export function Title({ text }: { readonly text: string }) {
   return <>{oneLine(text)}</>;
 }
 
-/** Made once: a table asks for many of them. */
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-
-/** What is no time is shown as it is. */
-function exactly(at: string): string {
-  const time = new Date(at);
-  return Number.isNaN(time.getTime()) ? at : EXACT.format(time);
-}
-
 /** How long ago; the exact time is there for who points at it. */
 export function Ago({ at }: { readonly at: string }) {
   return (
-    <time dateTime={at} title={exactly(at)}>
+    <time dateTime={at} title={clock(at, "whole")}>
       {ago(since(at))}
     </time>
   );

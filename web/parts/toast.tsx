@@ -1,7 +1,11 @@
-// Short words about what was done, or was not: they stand for a while, and screen readers say them.
+// Short words about what was done, or was not: they stand for a while, and screen readers say them. What went wrong stays until
+// somebody has read it.
 
 import { signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { clean } from "../../src/base/harmless.ts";
 import { faultOf, isCalledOff } from "../wire/call.ts";
+import { Button } from "./button.tsx";
 
 interface Toast {
   readonly id: number;
@@ -16,9 +20,16 @@ let made = 0;
 
 export function tell(text: string, isBad = false): void {
   made += 1;
-  const toast: Toast = { id: made, text, isBad };
-  toasts.value = [...toasts.value, toast].slice(-TOASTS_MAX);
-  setTimeout(() => (toasts.value = toasts.value.filter((each) => each !== toast)), SHOWN_MS);
+  const toast: Toast = { id: made, text: clean(text), isBad };
+  const others = toasts.value.filter((each) => each.text !== toast.text); // Said again, it is not there twice.
+  const isCrowded = others.length >= TOASTS_MAX;
+  const first = isCrowded ? (others.find((each) => !each.isBad) ?? others[0]) : undefined;
+  toasts.value = [...others.filter((each) => each !== first), toast];
+  if (!isBad) setTimeout(() => dismiss(toast), SHOWN_MS);
+}
+
+function dismiss(toast: Toast): void {
+  toasts.value = toasts.value.filter((each) => each !== toast);
 }
 
 /** Does something; what is refused is told. Resolves with null then. */
@@ -35,13 +46,29 @@ export async function tried<Of>(doing: Promise<Of>, done?: string): Promise<Of |
   }
 }
 
-/** Stands once in the page. */
+/**
+ * Everywhere that they can be shown. While a dialog is there nothing beside it can be used, nor is it read out: so what is told then
+ * is in it. What was told before stays where it was, and is not in the way.
+ */
+const places = signal<readonly { readonly since: number }[]>([]);
+
+/** Stands once in the page, and once in every dialog. */
 export function Toasts() {
+  const here = useRef({ since: places.value.length === 0 ? 0 : made }).current;
+  useLayoutEffect(() => {
+    places.value = [...places.value, here];
+    return () => {
+      places.value = places.value.filter((each) => each !== here);
+    };
+  }, []);
+  const next = places.value[places.value.indexOf(here) + 1];
+  const shown = toasts.value.filter(({ id }) => id > here.since && (next === undefined || id <= next.since));
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {toasts.value.map(({ id, text, isBad }) => (
-        <div key={id} class={`toast${isBad ? " bad" : ""}`}>
-          {text}
+      {shown.map((toast) => (
+        <div key={toast.id} class={`toast${toast.isBad ? " bad" : ""}`}>
+          <span>{toast.text}</span>
+          {toast.isBad && <Button icon="close" label="Dismiss" look="quiet" onClick={() => dismiss(toast)} />}
         </div>
       ))}
     </div>

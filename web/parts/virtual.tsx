@@ -14,8 +14,8 @@ interface VirtualParts {
   readonly role?: "list" | "rowgroup" | "treegrid";
   /** The line that must be seen, such as the selected one. */
   readonly reveal?: number | null;
-  /** The id of the line that keys are for, where the whole list has the focus. */
-  readonly active?: string | undefined;
+  /** The line that keys are for, where the whole list has the focus; null: none. */
+  readonly active?: { readonly id: string; readonly at: number } | null;
   /** What stays above the lines, and how high it is. */
   readonly head?: { readonly height: number; readonly shown: ComponentChildren };
   /** Told which lines are seen: for who loads more before the end is reached. */
@@ -27,7 +27,7 @@ const BEYOND = 12; // lines that are there above and below what is seen
 type Box = RefObject<HTMLDivElement | null>;
 
 export function Virtual(parts: VirtualParts) {
-  const { count, height, line, label, role = "list", reveal = null, active, head, onSeen } = parts;
+  const { count, height, line, label, role = "list", reveal = null, active = null, head, onSeen } = parts;
   const box = useRef<HTMLDivElement>(null);
   const [view, look] = useView(box);
   const first = Math.max(0, Math.floor(view.top / height) - BEYOND);
@@ -35,6 +35,7 @@ export function Virtual(parts: VirtualParts) {
   const hold = useHeld(box, parts);
   useRevealed(box, reveal, { height, headHeight: head?.height ?? 0 });
   useEffect(() => onSeen?.(first, last), [first, last, count]);
+  const isThere = active !== null && active.at >= first && active.at <= last; // What is scrolled away has no element.
   const seen = Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
   return (
     <div
@@ -44,7 +45,7 @@ export function Virtual(parts: VirtualParts) {
       role={role}
       aria-label={label}
       {...(role === "treegrid" ? { "aria-rowcount": head === undefined ? count : count + 1 } : {})}
-      {...(active === undefined ? {} : { "aria-activedescendant": active })}
+      {...(isThere ? { "aria-activedescendant": active.id } : {})}
       onScroll={() => {
         hold();
         look();

@@ -12,7 +12,10 @@ export interface Asked<Of> {
   readonly again: () => void;
 }
 
-/** Asks when it is first shown, when one of `of` is another, and after the connection was lost. */
+/**
+ * Asks when it is first shown, when one of `of` is another, and after the connection was lost. `again` calls nothing off: who is
+ * told to ask again and again while the daemon is slow is still shown what it answers.
+ */
 export function useAsked<Of>(ask: (signal: AbortSignal) => Promise<Of>, of: readonly unknown[]): Asked<Of> {
   const [state, setState] = useState<Omit<Asked<Of>, "again">>({ value: null, fault: null, isLoading: true });
   const [times, setTimes] = useState(0);
@@ -20,22 +23,31 @@ export function useAsked<Of>(ask: (signal: AbortSignal) => Promise<Of>, of: read
   latest.current = ask;
   const asOf = JSON.stringify(of);
   const shownOf = useRef(asOf);
+  const now = useRef({ isUnderWay: false, isOwed: false });
+  const again = useCallback(() => {
+    if (now.current.isUnderWay) now.current.isOwed = true;
+    else setTimes((was) => was + 1);
+  }, []);
   useEffect(() => {
     const over = new AbortController();
     const isOther = shownOf.current !== asOf;
     shownOf.current = asOf;
+    now.current = { isUnderWay: true, isOwed: false };
     setState((was) => ({ value: isOther ? null : was.value, fault: null, isLoading: true }));
+    const answered = (told: (was: Asked<Of>["value"]) => Pick<Asked<Of>, "value" | "fault">): void => {
+      if (over.signal.aborted) return;
+      const { isOwed } = now.current;
+      now.current = { isUnderWay: false, isOwed: false };
+      setState((was) => ({ ...told(was.value), isLoading: false }));
+      if (isOwed) again();
+    };
     latest.current(over.signal).then(
-      (value) => {
-        if (!over.signal.aborted) setState({ value, fault: null, isLoading: false });
-      },
+      (value) => answered(() => ({ value, fault: null })),
       (error: unknown) => {
-        if (!over.signal.aborted && !isCalledOff(error))
-          setState((was) => ({ value: was.value, fault: faultOf(error), isLoading: false }));
+        if (!isCalledOff(error)) answered((value) => ({ value, fault: faultOf(error) }));
       },
     );
     return () => over.abort();
   }, [asOf, times, connections.value]);
-  const again = useCallback(() => setTimes((was) => was + 1), []);
   return { ...state, again };
 }

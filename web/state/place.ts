@@ -3,6 +3,7 @@
 //   #/processes?state=running      #/session/agent%3Amain%3Amain?seq=120      #/search?text=prices
 
 import { signal } from "@preact/signals";
+import { signInByAddress } from "../wire/token.ts";
 
 export const VIEWS = [
   "processes",
@@ -24,7 +25,10 @@ export interface Place {
 
 export const place = signal(placeIn(location.hash));
 
-addEventListener("hashchange", () => (place.value = placeIn(location.hash)));
+addEventListener("hashchange", () => {
+  signInByAddress(); // A link with a token may be opened where the page is already.
+  place.value = placeIn(location.hash);
+});
 
 export function hrefOf(view: View, of: string | null = null, query: Place["query"] = {}): string {
   const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();

@@ -12,13 +12,14 @@
 
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call } from "../wire/call.ts";
+import { call, faultOf } from "../wire/call.ts";
 import type { Row } from "../wire/events.ts";
-import { follow } from "../wire/socket.ts";
+import { connections, follow } from "../wire/socket.ts";
 
 /** Rows that are kept. Past it the oldest that nobody has changed go: whoever needs them asks again. */
 const ROWS_MAX = 250_000;
 const TELL_MS = 120;
+const PAUSE_MS = 5_000;
 
 export interface Told {
   readonly changed: ReadonlyMap<string, Row>;
@@ -26,11 +27,15 @@ export interface Told {
 }
 
 const known = new Map<string, Row>();
+const missing = new Set<string>(); // of those that were asked for: the daemon has none of that name
 const listeners = new Set<(told: Told) => void>();
 const forgotten = new Set<() => void>();
 
 /** Grows with everything that is told: who reads rows in a render reads this too. */
 const version = signal(0);
+
+/** Grows when everything is forgotten: who shows a row asks for it again. */
+const generation = signal(0);
 
 /** Whether the stream has begun: whoever lists before that may miss what changes in between (R1). */
 export const begun = signal(false);
@@ -39,15 +44,12 @@ let changed = new Map<string, Row>();
 let gone = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-function rowOf(key: string): Row | null {
-  return known.get(key) ?? null;
-}
-
 /** What a list or a status gave. A row that the stream told of is newer, whatever came first. */
 export function learn(rows: readonly Row[]): void {
   for (const row of rows) {
     const had = known.get(row.sessionKey);
     if (had === undefined || had.updatedAt <= row.updatedAt) known.set(row.sessionKey, row);
+    missing.delete(row.sessionKey);
   }
   for (const key of known.keys()) {
     if (known.size <= ROWS_MAX) break;
@@ -65,7 +67,7 @@ export function onRows(told: (told: Told) => void, forget: () => void): () => vo
   };
 }
 
-/** R1. Called once, before anything is listed. */
+/** R1. Called once, before anything is listed; by itself again when it was lost. */
 export function watchRows(): void {
   follow(
     "watch",
@@ -84,15 +86,22 @@ export function watchRows(): void {
         }
         timer ??= setTimeout(tell, TELL_MS);
       },
-      lost: () => {
-        known.clear();
-        begun.value = false;
-        watchRows();
-        for (const forget of forgotten) forget();
-        version.value += 1;
+      lost: ({ code }) => {
+        forgetAll();
+        if (code === "cursor_expired") watchRows();
+        else setTimeout(watchRows, PAUSE_MS); // It would be refused again, as fast as it is asked for.
       },
     },
   );
+}
+
+function forgetAll(): void {
+  clearTimeout(timer);
+  timer = undefined;
+  for (const each of [known, missing, changed, gone]) each.clear();
+  begun.value = false;
+  generation.value += 1;
+  for (const forget of forgotten) forget();
 }
 
 function tell(): void {
@@ -100,10 +109,19 @@ function tell(): void {
   const told: Told = { changed, gone };
   changed = new Map();
   gone = new Set();
-  for (const [key, row] of told.changed) known.set(key, row);
-  for (const key of told.gone) known.delete(key);
+  for (const [key, row] of told.changed) {
+    known.set(key, row);
+    missing.delete(key);
+  }
+  for (const key of told.gone) if (known.delete(key)) missing.add(key);
   for (const listener of listeners) listener(told);
   version.value += 1;
+}
+
+/** Whether it is known that there is no such session (any more). */
+export function isMissing(key: string): boolean {
+  void version.value;
+  return missing.has(key);
 }
 
 /** The row of a session, live; null: it is not known (yet), or there is none. */
@@ -112,11 +130,13 @@ export function useRow(key: string | null): Row | null {
   useEffect(() => {
     if (key === null || known.has(key)) return;
     void call("status", { sessionKey: key })
-      .then((row) => {
-        learn([row]);
-        version.value += 1;
-      })
-      .catch(() => {}); // It is gone, or the daemon is away: then what is shown says so.
-  }, [key]);
-  return key === null ? null : rowOf(key);
+      .then(
+        (row) => learn([row]),
+        (error: unknown) => {
+          if (faultOf(error).code === "not_found") missing.add(key); // Else it is asked for with the next connection.
+        },
+      )
+      .then(() => (version.value += 1));
+  }, [key, generation.value, connections.value]);
+  return key === null ? null : (known.get(key) ?? null);
 }

@@ -7,6 +7,7 @@ import type { Deed } from "../parts/menu.tsx";
 import { shortKey } from "../parts/text.tsx";
 import { tell, tried } from "../parts/toast.tsx";
 import { go } from "../state/place.ts";
+import { requestId } from "../state/request.ts";
 import { call } from "../wire/call.ts";
 import type { Row, Status } from "../wire/events.ts";
 import { archive, kill, remove } from "./ending.tsx";
@@ -28,7 +29,7 @@ export type Act =
 
 export type NamedDeed = Deed & { readonly act: Act };
 
-const MAIN_STAYS = "An agent's main session always stays: stop it, or reset it";
+const MAIN_STAYS = "An agent's main session always stays: pause it, or reset it";
 
 /** Of a row, or of a status, which knows whether it is pinned. */
 export function deedsOf(row: Row | Status): readonly NamedDeed[] {
@@ -47,10 +48,10 @@ export function deedsOf(row: Row | Status): readonly NamedDeed[] {
     },
     state === "paused"
       ? { act: "pause", name: "Continue", icon: "play", run: () => void signal("cont", row) }
-      : { act: "pause", name: "Stop", icon: "pause", unless: hasEnded, run: () => void signal("stop", row) },
+      : { act: "pause", name: "Pause", icon: "pause", unless: hasEnded, run: () => void signal("stop", row) },
     {
       act: "abort",
-      name: "Stop this turn",
+      name: "Stop the turn",
       icon: "stop",
       unless: isAtWork ? undefined : "No turn runs in it",
       run: () => void signal("abort", row),
@@ -89,7 +90,7 @@ export function deedsOf(row: Row | Status): readonly NamedDeed[] {
 export function act(row: Row, which: Act): void {
   const deed = deedsOf(row).find((each) => each.act === which);
   if (deed?.unless === undefined) deed?.run();
-  else tell(`${nameOf(row)}: ${deed.unless}.`, true);
+  else tell(`${nameOf(row)}: ${deed.unless}.`);
 }
 
 // ── Saying something to it ──────────────────────────────────────────────────────────────────────────────────
@@ -124,7 +125,7 @@ async function write(row: Row): Promise<void> {
 function ids(): (content: string) => string {
   const made = new Map<string, string>();
   return (content) => {
-    const id = made.get(content) ?? `page-${[...crypto.getRandomValues(new Uint32Array(3))].join("-")}`;
+    const id = made.get(content) ?? requestId();
     made.set(content, id);
     return id;
   };
@@ -203,11 +204,11 @@ function taskIn(given: Readonly<Record<string, string>>, parent: string | null):
 // ── Signals and settings ────────────────────────────────────────────────────────────────────────────────────
 
 const DONE = {
-  stop: "stops after its step; nothing is lost",
+  stop: "pauses after its step; nothing is lost",
   cont: "goes on",
   abort: "was told to end its turn",
 } as const;
-const NOT = { stop: "was stopped already", cont: "was not stopped", abort: "had no turn to stop" } as const;
+const NOT = { stop: "was paused already", cont: "was not paused", abort: "had no turn to stop" } as const;
 
 async function signal(which: keyof typeof DONE, { sessionKey }: Row): Promise<void> {
   const said = await tried(call(which, { sessionKey }));

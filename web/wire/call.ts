@@ -3,7 +3,7 @@
 import { Fault, faultFrom, type FaultCode } from "../../src/base/fault.ts";
 import type { Input, Output } from "../../src/calls/door.ts";
 import type { CallName } from "../../src/calls/table.ts";
-import { signOut, token } from "./token.ts";
+import { refused, token } from "./token.ts";
 
 /** Thrown when nobody is there to answer. What was asked may have happened, or not: ask again with the same id. */
 const AWAY = "the daemon does not answer";
@@ -16,16 +16,20 @@ export async function call<Name extends CallName>(
   signal?: AbortSignal,
 ): Promise<Output<Name>> {
   const used = token.value;
+  if (used === null) throw new Fault("unauthorized", "nobody is signed in");
   made += 1;
-  const response = await posted({ jsonrpc: "2.0", id: made, method: name, params: input }, used, signal);
-  const said = (await response.json().catch(() => null)) as Said | null;
+  const { status, said } = await posted(
+    { jsonrpc: "2.0", id: made, method: name, params: input },
+    used,
+    signal,
+  );
   if (said?.result !== undefined) return said.result as Output<Name>;
-  const refused = said?.error?.data ?? said?.error;
+  const why = said?.error?.data ?? said?.error;
   const fault = faultFrom({
-    code: (refused?.code ?? "bug") as FaultCode,
-    message: said?.error?.message ?? `the daemon answered ${response.status}`,
+    code: (why?.code ?? "bug") as FaultCode,
+    message: said?.error?.message ?? `the daemon answered ${status}`,
   });
-  if (fault.code === "unauthorized" && token.value === used) signOut(fault.message);
+  if (fault.code === "unauthorized") refused(used, fault.message);
   throw fault;
 }
 
@@ -39,17 +43,31 @@ interface Said {
   };
 }
 
-async function posted(body: object, used: string | null, signal?: AbortSignal): Promise<Response> {
+/** `said` null: it was not JSON, as from a proxy. A connection that is lost in the middle of an answer is one that gave none. */
+async function posted(
+  body: object,
+  used: string,
+  signal?: AbortSignal,
+): Promise<{ readonly status: number; readonly said: Said | null }> {
   try {
-    return await fetch("/rpc", {
+    const response = await fetch("/rpc", {
       method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${used ?? ""}` },
+      headers: { "content-type": "application/json", authorization: `Bearer ${used}` },
       body: JSON.stringify(body),
       ...(signal === undefined ? {} : { signal }),
     });
+    return { status: response.status, said: parsed(await response.text()) };
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new Fault("closed", AWAY, { cause: error });
+    throw new Fault("unreachable", AWAY, { cause: error, todo: "it is tried again when the daemon is back" });
+  }
+}
+
+function parsed(text: string): Said | null {
+  try {
+    return JSON.parse(text) as Said;
+  } catch {
+    return null;
   }
 }
 

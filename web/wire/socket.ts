@@ -12,7 +12,7 @@ import type { StreamInput } from "../../src/calls/door.ts";
 import type { StreamEvent } from "./events.ts";
 import type { StreamName } from "../../src/calls/streams.ts";
 import { call } from "./call.ts";
-import { signOut, token } from "./token.ts";
+import { refused, taken, token } from "./token.ts";
 
 /** away: it is tried again by itself. */
 export const connection = signal<"connecting" | "open" | "away">("connecting");
@@ -35,6 +35,9 @@ interface Stream {
 
 const FIRST_PAUSE_MS = 200;
 const PAUSE_MS_MAX = 5_000;
+/** A connection may be dead without anybody saying so: after so much silence it is asked for a word, and waited for so long. */
+const SILENCE_MS = 25_000;
+const PATIENCE_MS = 5_000;
 
 const streams = new Set<Stream>();
 const bySubscription = new Map<string, Stream>();
@@ -43,6 +46,7 @@ const early = new Map<string, Heard[]>(); // events that came before the answer 
 let socket: WebSocket | null = null;
 let pauseMs = FIRST_PAUSE_MS;
 let retry: ReturnType<typeof setTimeout> | undefined;
+let silence: ReturnType<typeof setTimeout> | undefined;
 let named = 0;
 
 /** Returns how to stop it. `input.from`, if it is given, is where it begins. */
@@ -57,11 +61,7 @@ export function follow<Name extends StreamName>(
   if (socket?.readyState === WebSocket.OPEN) subscribe(stream);
   return () => {
     streams.delete(stream);
-    for (const [id, each] of bySubscription)
-      if (each === stream) {
-        bySubscription.delete(id);
-        say("unsubscribe", { subscription: id });
-      }
+    for (const [id, each] of bySubscription) if (each === stream) say("unsubscribe", { subscription: id });
   };
 }
 
@@ -72,21 +72,27 @@ export function connect(): void {
   const before = socket;
   socket = null; // What it still says, also that it is closed, is not heard.
   before?.close();
-  if (token.value === null) return;
+  const used = token.value;
+  if (used === null) return;
   connection.value = connections.value === 0 ? "connecting" : "away";
   const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
-  const made = opened(address, token.value);
-  if (made === null) return signOut("a token of these characters cannot be sent by a page; make another one");
+  const made = opened(address, used);
+  if (made === null)
+    return refused(used, "a token of these characters cannot be sent by a page; make another one");
   socket = made;
   made.addEventListener("open", () => {
     if (socket !== made) return;
     pauseMs = FIRST_PAUSE_MS;
     connection.value = "open";
     connections.value += 1;
+    taken(used);
+    listen();
     for (const stream of streams) subscribe(stream);
   });
   made.addEventListener("message", ({ data }) => {
-    if (socket === made) hear(JSON.parse(String(data)) as Heard);
+    if (socket !== made) return;
+    listen();
+    hear(JSON.parse(String(data)) as Heard);
   });
   made.addEventListener("close", () => {
     if (socket === made) void away();
@@ -107,11 +113,25 @@ function forget(): void {
   bySubscription.clear();
   asked.clear();
   early.clear();
+  clearTimeout(silence);
 }
 
-/** A page that is looked at again, or a machine that is back in a network, does not wait for its next try. */
+/** A page that is looked at again, or a machine that is back in a network, does not wait for its next try, or for silence. */
 export function hurry(): void {
   if (connection.value === "away") connect();
+  else probe();
+}
+
+function listen(): void {
+  clearTimeout(silence);
+  silence = setTimeout(probe, SILENCE_MS);
+}
+
+/** Whatever is heard then will do. */
+function probe(): void {
+  if (say("commands", {}) === null) return;
+  clearTimeout(silence);
+  silence = setTimeout(connect, PATIENCE_MS);
 }
 
 async function away(): Promise<void> {
@@ -146,11 +166,12 @@ function hear(heard: Heard): void {
   const stream = bySubscription.get(params.subscription);
   if (!stream && asked.size > 0)
     return void early.set(params.subscription, [...(early.get(params.subscription) ?? []), heard]);
-  if (!stream || !streams.has(stream)) return;
+  if (method === "ended") bySubscription.delete(params.subscription);
+  if (!stream || !streams.has(stream)) return; // Who has stopped it hears nothing more until it has ended.
   if (params.resume !== null) stream.from = params.resume;
   if (method === "event") return stream.listener.event(params.event as never);
-  bySubscription.delete(params.subscription);
   const why = params.error ? faultFrom(params.error) : null;
+  if (why?.code === "unauthorized") return; // It goes on with the next token.
   // Who was too slow, or whose daemon stops, goes on from where it was; the rest cannot.
   if (why === null || why.retry || why.code === "closed") subscribe(stream);
   else lose(stream, why);
@@ -160,7 +181,7 @@ function answered(id: number, subscription: string | undefined, error: Heard["er
   const stream = asked.get(id);
   asked.delete(id);
   if (!stream) return;
-  if (error) return refused(stream, faultFrom({ code: error.data.code, message: error.message }));
+  if (error) return declined(stream, faultFrom({ code: error.data.code, message: error.message }));
   if (subscription === undefined) return;
   bySubscription.set(subscription, stream);
   const before = early.get(subscription) ?? [];
@@ -170,7 +191,7 @@ function answered(id: number, subscription: string | undefined, error: Heard["er
 }
 
 /** What may be taken later is said again later, if the connection is still this one. */
-function refused(stream: Stream, why: Fault): void {
+function declined(stream: Stream, why: Fault): void {
   if (!why.retry) return lose(stream, why);
   const one = socket;
   setTimeout(() => {

@@ -230,6 +230,19 @@ describe("a waterfall", () => {
     );
   });
 
+  test("a turn that was gone back into says so, and nothing of it grows", () => {
+    const over = {
+      ...traced("notes.md"),
+      outcome: "rewound",
+      reason: "the session went back",
+      endedAt: null,
+    };
+    const lines = waterfall(over, NOW, { colour: false, width: 120 });
+    assert.match(lines[0] ?? "", / · rewound: the session went back/);
+    assert.match(lines[4] ?? "", /^ +1\.0 s +0 ms… +└ … read/);
+    assert.deepEqual(waterfall(over, NOW + 60_000, { colour: false, width: 120 }), lines);
+  });
+
   test("no line is wider than the terminal or obeyed by it", () => {
     fc.assert(
       fc.property(nasty, fc.integer({ min: 1, max: 160 }), (text, width) => {

@@ -40,7 +40,8 @@ const NAME_CELLS_MAX = 44;
 const BAR_CELLS_MIN = 12;
 
 export function waterfall(trace: Trace, nowMs: number, paper: Paper): readonly string[] {
-  const rows = trace.steps.flatMap((step) => rowsOf(step, nowMs));
+  // A call without a result grows only in a turn that is not over.
+  const rows = trace.steps.flatMap((step) => rowsOf(step, trace.outcome === null ? nowMs : 0));
   const fromMs = Math.min(atMs(trace.startedAt, Infinity), ...rows.map((row) => row.fromMs));
   const toMs = Math.max(
     atMs(trace.endedAt, trace.outcome === null ? nowMs : 0),
@@ -79,10 +80,11 @@ function rowsOf(step: Trace["steps"][number], nowMs: number): readonly Row[] {
 function toolRow(tool: Trace["steps"][number]["tools"][number], isLast: boolean, nowMs: number): Row {
   const mark = tool.isError === null ? "…" : tool.isError ? "✗" : "✓";
   const about = tool.child ?? oneLine(tool.arguments);
+  const fromMs = Date.parse(tool.startedAt);
   return {
     name: `  ${isLast ? "└" : "├"} ${mark} ${oneLine(tool.name)} ${about}`,
-    fromMs: Date.parse(tool.startedAt),
-    toMs: tool.endedAt === null ? nowMs : Date.parse(tool.endedAt),
+    fromMs,
+    toMs: tool.endedAt === null ? Math.max(fromMs, nowMs) : Date.parse(tool.endedAt),
     figures: [],
     painter: tool.isError === true ? red : green,
     isOpen: tool.endedAt === null,

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { bytes } from "../../../src/base/figures.ts";
+import { oneLine } from "../../../src/base/harmless.ts";
 import { NOTE_BYTES_MAX } from "../../../src/limits.ts";
 import { Button } from "../../parts/button.tsx";
 import { ask } from "../../parts/dialog.tsx";
@@ -45,7 +46,7 @@ function discard(path: string, leave: () => void): void {
     title: "Discard what you typed?",
     text: (
       <>
-        Your changes to <code>{path}</code> go; the note stays as it is. They do not come back.
+        Your changes to <code>{oneLine(path)}</code> go; the note stays as it is. They do not come back.
       </>
     ),
     verb: "Discard",

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytes } from "../../../src/base/figures.ts";
+import { oneLine } from "../../../src/base/harmless.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
 import { ask } from "../../parts/dialog.tsx";
@@ -101,7 +102,7 @@ function NoteHead({ agent, path, listed, whole, edit }: HeadParts) {
             Edit
           </Button>
           <Menu
-            label={`More for ${path}`}
+            label={`More for ${oneLine(path)}`}
             deeds={[
               { name: "Append…", icon: "plus", run: () => append(agent, path, listed) },
               {
@@ -153,7 +154,8 @@ function remove({ agent, path, listed }: NoteParts, version: string): void {
     title: `Delete ${path}?`,
     text: (
       <>
-        The note <code>{path}</code> of {agent} goes, for all its sessions. It does not come back.
+        The note <code>{oneLine(path)}</code> of {oneLine(agent)} goes, for all its sessions. It does not come
+        back.
       </>
     ),
     verb: "Delete",

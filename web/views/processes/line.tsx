@@ -65,21 +65,21 @@ export function LineOf(parts: LineParts) {
         if (line.type === "row" && !isOfPart) openSession(line.key);
       }}
     >
-      {useCells(line, toggle)}
+      {useCells(parts)}
     </div>
   );
 }
 
 /** The same as before, where nothing that they show is otherwise: then nothing is compared, whoever else has changed. */
-function useCells(line: Line<Row>, toggle: LineParts["toggle"]) {
+function useCells({ line, isSelected, toggle }: LineParts) {
   const latest = useRef(toggle);
   latest.current = toggle;
   const shown =
     line.type === "row" ? [line.row, line.isParent, line.above === null] : [line.count, null, null];
   return useMemo(() => {
     if (line.type === "fold") return <FoldCell fold={line} />;
-    return <Cells branch={line} toggle={(each) => latest.current(each)} />;
-  }, [line, line.isOpen, line.depth, ...shown]);
+    return <Cells branch={line} isSelected={isSelected} toggle={(each) => latest.current(each)} />;
+  }, [line, isSelected, line.isOpen, line.depth, ...shown]);
 }
 
 /** As far to the right as it is deep; more than this would leave no room for words. */
@@ -100,7 +100,11 @@ function FoldCell({ fold }: { readonly fold: Fold<Row> }) {
   );
 }
 
-function Cells({ branch, toggle }: { readonly branch: Branch<Row>; readonly toggle: LineParts["toggle"] }) {
+interface CellsParts extends Pick<LineParts, "isSelected" | "toggle"> {
+  readonly branch: Branch<Row>;
+}
+
+function Cells({ branch, isSelected, toggle }: CellsParts) {
   const { row } = branch;
   const why = whyOf(row);
   return (
@@ -132,7 +136,11 @@ function Cells({ branch, toggle }: { readonly branch: Branch<Row>; readonly togg
         <Ago at={row.updatedAt} />
       </span>
       <span role="gridcell" class="deeds">
-        <Menu label={`What can be done to ${shortKey(row.sessionKey)}`} deeds={deedsOf(row)} />
+        <Menu
+          label={`What can be done to ${shortKey(row.sessionKey)}`}
+          deeds={deedsOf(row)}
+          isStop={isSelected}
+        />
       </span>
     </>
   );

@@ -43,7 +43,9 @@ function Table({ listing }: TableParts) {
   useDeeds(listing, choice);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (document.activeElement === document.body)
+    const { activeElement } = document;
+    if (activeElement === document.body || activeElement?.id === "view")
+      // Nobody is at anything in particular.
       box.current?.querySelector<HTMLElement>("[role=treegrid]")?.focus({ preventScroll: true });
   }, [lines.length === 0]);
   if (lines.length === 0) return <Nothing listing={listing} />;
@@ -64,7 +66,7 @@ function Table({ listing }: TableParts) {
         head={{ height: HEAD_PX, shown: <Columns /> }}
         keyOf={(at) => lines[at]?.key ?? ""}
         reveal={choice.reveal}
-        active={selected === null || choice.key === null ? undefined : idOf(choice.key)}
+        active={selected === null || choice.key === null ? null : { id: idOf(choice.key), at: selected }}
         onSeen={(_, last) => listing.see(last)}
         line={(at) => {
           const line = lines[at];
@@ -174,9 +176,10 @@ function keyed(event: KeyboardEvent, choice: Choice): void {
 
 function useDeeds({ forest }: Listing, choice: Choice): void {
   const does = (which: Act) => () => {
-    const row = choice.key === null ? undefined : forest.branch(choice.key)?.row;
-    if (row === undefined) tell("Select a session first: j and k, or a click.", true);
-    else act(row, which);
+    const at = choice.key === null ? null : forest.at(choice.key);
+    const line = at === null ? undefined : forest.lines()[at]; // One that is folded away cannot be meant.
+    if (line?.type === "row") act(line.row, which);
+    else tell("Select a session first: j and k, or a click.");
   };
   useKeys("Processes", [
     { key: "j", about: "down (also ↓)", run: () => choice.move(1) },
@@ -186,7 +189,7 @@ function useDeeds({ forest }: Listing, choice: Choice): void {
     { key: "l", about: "unfold, or to its first child (also →)", run: () => choice.fold(true) },
     { key: "m", about: "all that can be done to it", run: () => showMenu(choice.key) },
     { key: "s", about: "steer it, or send it a message", run: does("steer") },
-    { key: ".", about: "stop it, or continue", run: does("pause") },
+    { key: ".", about: "pause it, or continue", run: does("pause") },
     { key: "n", about: "nice: who goes first", run: does("nice") },
     { key: "L", about: "label it", run: does("label") },
     { key: "P", about: "pin or unpin it", run: does("pin") },

@@ -5,6 +5,7 @@ import { ask } from "../../parts/dialog.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
 import { go, place } from "../../state/place.ts";
+import { requestId } from "../../state/request.ts";
 import { call } from "../../wire/call.ts";
 import { addInput, editInput, fieldsOf } from "./form.ts";
 import type { JobRow } from "../../wire/jobs.ts";
@@ -73,8 +74,8 @@ export async function remove(job: JobRow, after: () => void): Promise<void> {
     title: "Remove this job?",
     text: (
       <>
-        <strong>{nameOf(job)}</strong> ({job.when}) goes for good, and the history of its runs with it. A run
-        that goes on ends as it would; sessions that it ran in stay.
+        <strong>{oneLine(nameOf(job))}</strong> ({oneLine(job.when)}) goes for good, and the history of its
+        runs with it. A run that goes on ends as it would; sessions that it ran in stay.
       </>
     ),
     verb: "Remove",
@@ -95,11 +96,4 @@ export async function beatNow(agent: string, after: () => void): Promise<void> {
       !beaten.began,
     );
   after();
-}
-
-/** Of an own request: what is sent again because nobody answered is done once. */
-function requestId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
 }

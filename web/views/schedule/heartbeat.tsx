@@ -23,7 +23,7 @@ export function HeartbeatPage({ agent }: { readonly agent: string }) {
     EVERY_MS,
   );
   return (
-    <div class="view">
+    <div class="view schedule-view">
       <header>
         <Crumb />
         <h1>heartbeat of {agent}</h1>

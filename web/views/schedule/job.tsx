@@ -38,7 +38,7 @@ export function JobPage({ id }: { readonly id: string }) {
   useEffect(() => setRunning(runs[0]?.outcome === null), [value]);
   if (value === null || fault?.code === "not_found")
     return (
-      <div class="view">
+      <div class="view schedule-view">
         <header>
           <Crumb />
         </header>
@@ -71,7 +71,7 @@ function Shown({ job, runs, again }: ShownParts) {
     { key: "e", about: "edit it", run: () => void edit(job, again) },
   ]);
   return (
-    <div class="view">
+    <div class="view schedule-view">
       <header>
         <Crumb />
         <h1>{nameOf(job)}</h1>

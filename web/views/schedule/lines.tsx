@@ -3,6 +3,7 @@
 import { whole } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
 import { Button } from "../../parts/button.tsx";
+import { clock } from "../../parts/clock.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { Dot } from "../../parts/state.tsx";
 import { Ago, shortKey, Title } from "../../parts/text.tsx";
@@ -89,10 +90,7 @@ function At({ time }: { readonly time: string }) {
 export function exactly(time: string): string {
   const at = new Date(time);
   const isToday = at.toDateString() === new Date(nowMs.value).toDateString();
-  const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
-  return isToday
-    ? at.toLocaleTimeString("en-GB", clock)
-    : at.toLocaleString("en-GB", { weekday: "short", day: "numeric", month: "short", ...clock });
+  return clock(time, isToday ? "minutes" : "day");
 }
 
 export function Where({ target }: { readonly target: string }) {

@@ -37,7 +37,7 @@ function All() {
   useKeys("Schedule", [{ key: "n", about: "a new job", run: () => void add(again) }]);
   const text = place.value.query["text"] ?? "";
   return (
-    <div class="view">
+    <div class="view schedule-view">
       <header>
         <h1>Schedule</h1>
         <input

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { many } from "../../../src/base/figures.ts";
 import { Button } from "../../parts/button.tsx";
+import { clock } from "../../parts/clock.ts";
 import { nowMs } from "../../state/now.ts";
 import { hrefOf, place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
@@ -94,12 +95,9 @@ function Ticks({ window, now }: { readonly window: Window; readonly now: number 
           .filter((ms) => shareOf(ms, window) > 0.1 && shareOf(ms, window) < 0.97)
           .map((ms) => (
             <span key={ms} class="tick" style={{ left: `${shareOf(ms, window) * 100}%` }}>
-              {new Date(ms).toLocaleString(
-                "en-GB",
-                isDays
-                  ? { weekday: "short", day: "numeric" }
-                  : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
-              )}
+              {isDays
+                ? new Date(ms).toLocaleDateString(undefined, { weekday: "short", day: "numeric" })
+                : clock(ms)}
             </span>
           ))}
         <span class="tick now" style={{ left: `${shareOf(now, window) * 100}%` }}>

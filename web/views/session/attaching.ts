@@ -68,6 +68,20 @@ async function pictureOf(file: File): Promise<Picture> {
   return { name: nameOf(file), mimeType: file.type, bytes: file.size, data, url: URL.createObjectURL(file) };
 }
 
+/** One that was hidden is to be seen again. */
+export function shown(picture: Picture): Picture {
+  const text = atob(picture.data);
+  const written = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at += 1) written[at] = text.charCodeAt(at);
+  return { ...picture, url: URL.createObjectURL(new Blob([written], { type: picture.mimeType })) };
+}
+
+/** One that nobody sees any more: what the browser holds to show it is let go. */
+export function hidden(picture: Picture): Picture {
+  URL.revokeObjectURL(picture.url);
+  return { ...picture, url: "" };
+}
+
 function base64(file: File): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const reader = new FileReader();

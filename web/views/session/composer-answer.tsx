@@ -4,9 +4,6 @@ import type { Signal } from "@preact/signals";
 import { Button } from "../../parts/button.tsx";
 import { Plain } from "../../parts/text.tsx";
 import { hrefOf } from "../../state/place.ts";
-import { call, faultOf } from "../../wire/call.ts";
-import { draftOf, redraft } from "./draft.ts";
-import { post } from "./outbox.ts";
 
 export interface Answer {
   readonly to: string; //              what was typed
@@ -15,31 +12,15 @@ export interface Answer {
   readonly sessionKey: string | null; // where it goes on; null: here
 }
 
-/** What was typed goes when it was obeyed, if nothing else was typed meanwhile. */
-export async function obeyed(sessionKey: string, text: string): Promise<Answer> {
-  try {
-    const done = await call("command", { sessionKey, text });
-    if (!done.isCommand)
-      return {
-        to: text,
-        is: "no command",
-        text: `${text} is no command. Type / to see which there are; two slashes at the beginning stand for one.`,
-        sessionKey: null,
-      };
-    if (draftOf(sessionKey).value.text.trim() === text) redraft(sessionKey, { text: "" });
-    return { to: text, is: "done", text: done.text, sessionKey: done.sessionKey };
-  } catch (error) {
-    const { message, todo } = faultOf(error);
-    return { to: text, is: "refused", text: `${message}. ${todo}`, sessionKey: null };
-  }
-}
-
 export function AnswerCard({
   answer,
   sessionKey,
+  send,
 }: {
   readonly answer: Signal<Answer | null>;
   readonly sessionKey: string;
+  /** False: it cannot be sent, and why was told. */
+  readonly send: (text: string) => boolean;
 }) {
   const given = answer.value;
   const close = (): void => void (answer.value = null);
@@ -63,10 +44,7 @@ export function AnswerCard({
             <Button
               icon="send"
               onClick={() => {
-                const { pictures, mode, model, text } = draftOf(sessionKey).value;
-                post({ sessionKey, text: given.to, pictures, mode, model, reads: mode ?? "steer" });
-                if (text.trim() === given.to) redraft(sessionKey, { text: "" });
-                close();
+                if (send(given.to)) close();
               }}
             >
               Send it as a message

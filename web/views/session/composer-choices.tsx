@@ -22,18 +22,21 @@ export interface Choosing {
 const LIST = "command-choices";
 
 export function useChoices(text: string, known: Known | null, take: (text: string) => void): Choosing {
-  const [at, setAt] = useState(0);
+  // Of this text: with the next letter it is the first again, and nobody's arrow is lost meanwhile.
+  const [moved, setMoved] = useState({ in: text, by: 0 });
   const [closedAt, setClosedAt] = useState<string | null>(null);
   const list = known === null || closedAt === text ? [] : choicesFor(text, withModels(known));
-  const chosen = Math.min(at, list.length - 1);
-  useEffect(() => setAt(0), [text]);
+  const chosen = moved.in === text && list.length > 0 ? moved.by % list.length : 0;
   const choose = (choice: Choice): void => take(choice.text);
   const taken = (event: KeyboardEvent): boolean => {
     const choice = list[chosen];
     if (choice === undefined || event.isComposing) return false;
     if (event.key === "Escape") setClosedAt(text);
     else if (event.key === "ArrowDown" || event.key === "ArrowUp")
-      setAt((chosen + (event.key === "ArrowDown" ? 1 : list.length - 1)) % list.length);
+      setMoved((was) => ({
+        in: text,
+        by: (was.in === text ? was.by : 0) + (event.key === "ArrowDown" ? 1 : list.length - 1),
+      }));
     else if (event.key === "Tab" && !event.shiftKey && choice.text !== text) choose(choice);
     // What is whole already is sent: nobody has to press Enter twice.
     else if (event.key === "Enter" && !event.shiftKey && choice.text.trim() !== text.trim()) choose(choice);

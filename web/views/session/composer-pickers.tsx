@@ -51,7 +51,7 @@ export function ModelPicker({
   inForce,
   models,
 }: PickerParts & { readonly inForce: string | null; readonly models: Output<"models"> | null }) {
-  const aliases = Object.entries(models?.aliases ?? {});
+  const { aliases, usable, locked } = choicesOf(models, inForce);
   return (
     <select
       class="pick"
@@ -74,14 +74,45 @@ export function ModelPicker({
         </optgroup>
       )}
       <optgroup label="Models">
-        {(models?.models ?? [])
-          .filter(({ id }) => id !== inForce)
-          .map(({ id }) => (
+        {usable.map((id) => (
+          <option key={id} value={id}>
+            {id}
+          </option>
+        ))}
+      </optgroup>
+      {locked.length > 0 && (
+        <optgroup label="No key found" disabled>
+          {locked.map((id) => (
             <option key={id} value={id}>
               {id}
             </option>
           ))}
-      </optgroup>
+        </optgroup>
+      )}
     </select>
   );
+}
+
+interface ModelChoices {
+  readonly aliases: readonly (readonly [alias: string, id: string])[];
+  readonly usable: readonly string[];
+  readonly locked: readonly string[]; // A message for them would fail: nobody has given their provider a key.
+}
+
+function choicesOf(models: Output<"models"> | null, inForce: string | null): ModelChoices {
+  if (models === null) return { aliases: [], usable: [], locked: [] };
+  const keyless = models.providers.filter(needsKey).map(({ provider }) => `${provider}/`);
+  const isLocked = (id: string): boolean => keyless.some((start) => id.startsWith(start));
+  const names = Object.entries(models.aliases).map(([alias, id]) => [alias, id] as const);
+  const others = models.models.map(({ id }) => id).filter((id) => id !== inForce);
+  return {
+    aliases: names.filter(([, id]) => !isLocked(id)),
+    usable: others.filter((id) => !isLocked(id)),
+    locked: [...names.filter(([, id]) => isLocked(id)).map(([alias]) => alias), ...others.filter(isLocked)],
+  };
+}
+
+/** A server of one's own often needs none. The rehearsal is no provider. */
+function needsKey({ hasKey, api }: Output<"models">["providers"][number]): boolean {
+  return !hasKey && api !== "openai-compatible";
 }

@@ -8,14 +8,13 @@ import { useAsked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
 import { call } from "../../wire/call.ts";
 import type { Row, Status } from "../../wire/events.ts";
-import { attached, composed, tooLong } from "./attaching.ts";
-import { AnswerCard, obeyed, type Answer } from "./composer-answer.tsx";
+import { attached } from "./attaching.ts";
+import { AnswerCard, type Answer } from "./composer-answer.tsx";
 import { Attachments } from "./composer-attached.tsx";
 import { Choices, useChoices, type Known } from "./composer-choices.tsx";
-import { ModelPicker, ModePicker, usualMode } from "./composer-pickers.tsx";
-import { isCommand, withoutEscape } from "./completing.ts";
-import { draftOf, redraft, sent, type Draft } from "./draft.ts";
-import { post } from "./outbox.ts";
+import { ModelPicker, ModePicker } from "./composer-pickers.tsx";
+import { isEmpty, obeying, sendWords, submitted } from "./composer-sending.ts";
+import { draftOf, redraft } from "./draft.ts";
 
 interface ComposerParts {
   readonly sessionKey: string;
@@ -39,6 +38,7 @@ export function Composer({ sessionKey, row, status, placeholder }: ComposerParts
     <form
       class={`composer${isOver.value ? " over" : ""}`}
       aria-label="Write to this session"
+      aria-busy={obeying.value.has(sessionKey)}
       onSubmit={(event: SubmitEvent) => {
         event.preventDefault();
         submit();
@@ -50,7 +50,11 @@ export function Composer({ sessionKey, row, status, placeholder }: ComposerParts
         add(sessionKey, [...(event.dataTransfer?.files ?? [])]);
       }}
     >
-      <AnswerCard answer={answer} sessionKey={sessionKey} />
+      <AnswerCard
+        answer={answer}
+        sessionKey={sessionKey}
+        send={(text) => sendWords(sessionKey, status, text)}
+      />
       <Attachments sessionKey={sessionKey} draft={draft} />
       <Field
         sessionKey={sessionKey}
@@ -167,10 +171,6 @@ function FilePicker({ sessionKey }: { readonly sessionKey: string }) {
   );
 }
 
-function isEmpty({ text, files, pictures }: Draft): boolean {
-  return text.trim() === "" && files.length === 0 && pictures.length === 0;
-}
-
 /** Enter sends. What an input method is still composing is not ours yet. */
 function typed(event: KeyboardEvent, submit: () => void): void {
   if (event.key === "Escape") {
@@ -196,9 +196,13 @@ const LINES_MAX_PX = 190; // about eight
 function useHeight(field: { readonly current: HTMLTextAreaElement | null }, text: string): void {
   useLayoutEffect(() => {
     const { current } = field;
-    if (current === null) return;
+    const around = current?.form;
+    if (current == null || around == null) return;
+    // What stands around it keeps its height while this is measured: else all above it would move with every letter.
+    around.style.minHeight = `${around.offsetHeight}px`;
     current.style.height = "auto";
     current.style.height = `${Math.min(LINES_MAX_PX, current.scrollHeight + 2)}px`;
+    around.style.minHeight = "";
   }, [text]);
   // Who opens a session on a machine with a keyboard most often wants to write; on a phone the keyboard would cover it.
   useEffect(() => {
@@ -221,23 +225,4 @@ async function addNow(sessionKey: string, files: readonly File[]): Promise<void>
   const { pictures, files: texts } = draftOf(sessionKey).value; // Some may have been taken out meanwhile.
   redraft(sessionKey, { pictures: [...pictures, ...given.pictures], files: [...texts, ...given.files] });
   for (const refusal of given.refusals) tell(`${refusal}.`, true);
-}
-
-/** What was typed stays until somebody has it: the outbox, or the daemon that obeyed it. */
-async function submitted(
-  sessionKey: string,
-  status: Status | null,
-  answered: (answer: Answer | null) => void,
-): Promise<void> {
-  const draft = draftOf(sessionKey).value;
-  if (isEmpty(draft)) return;
-  const isPlain = draft.files.length === 0 && draft.pictures.length === 0;
-  if (isPlain && isCommand(draft.text)) return answered(await obeyed(sessionKey, draft.text.trim()));
-  const text = composed(withoutEscape(draft.text.trimEnd()), draft.files);
-  const refusal = tooLong(text);
-  if (refusal !== null) return tell(refusal, true);
-  answered(null);
-  const { pictures, mode, model } = draft;
-  sent(sessionKey);
-  post({ sessionKey, text, pictures, mode, model, reads: mode ?? usualMode(status) });
 }

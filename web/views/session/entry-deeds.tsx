@@ -3,6 +3,7 @@
 import { rewoundWords } from "../../../src/calls/commands/words.ts";
 import { itemOf } from "../../../src/calls/told.ts";
 import { textOf, type Block, type Entry, type Message } from "../../../src/transcript/entry.ts";
+import { copied } from "../../parts/clipboard.ts";
 import { ask } from "../../parts/dialog.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
@@ -42,15 +43,6 @@ function wordsOf(entry: Entry): string {
     typeof block === "object" && block !== null && "mimeType" in block;
   const content = (entry.message.content as readonly Block[]).filter((block) => !isPicture(block));
   return textOf({ ...entry, message: { ...entry.message, content } as Message });
-}
-
-export async function copied(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    tell("Copied.");
-  } catch {
-    tell("The browser does not let this page copy. Select the text, and copy it by hand.", true);
-  }
 }
 
 /** Without an entry: from the newest. */

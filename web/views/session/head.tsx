@@ -2,22 +2,30 @@
 
 import { count, money, whole } from "../../../src/base/figures.ts";
 import { Button } from "../../parts/button.tsx";
+import { copied } from "../../parts/clipboard.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { Gauge, State } from "../../parts/state.tsx";
 import { shortKey, Title } from "../../parts/text.tsx";
 import type { Row, Status } from "../../wire/events.ts";
 import { deedsOf } from "../deeds.tsx";
-import { copied } from "./entry-deeds.tsx";
 import { exportAs, exporting } from "./export.ts";
 import { isPanelOpen, setPanel } from "./panel-state.ts";
 
-export function Head({ row, status }: { readonly row: Row; readonly status: Status | null }) {
-  const { sessionKey, title, model, cost, tokens } = row;
+interface HeadParts {
+  readonly row: Row;
+  readonly status: Status | null;
+  readonly isBehind: boolean; // something stands before it: nobody can use it
+}
+
+export function Head({ row, status, isBehind }: HeadParts) {
+  const { sessionKey, model, cost, tokens } = row;
   const context = row.contextTokens ?? status?.context.tokens ?? null;
   return (
-    <header class="head">
+    <header class="head" inert={isBehind}>
       <div class="who">
-        <h1>{title === "" ? shortKey(sessionKey) : <Title text={title} />}</h1>
+        <h1>
+          <Title text={nameOf(row, status)} />
+        </h1>
         <div class="meta">
           <State row={row} />
           <button
@@ -59,6 +67,13 @@ export function Head({ row, status }: { readonly row: Row; readonly status: Stat
       <Progress sessionKey={sessionKey} />
     </header>
   );
+}
+
+/** A conversation that never ends is not about the first words of it: it has the name of who is talked to. */
+function nameOf({ sessionKey, title, kind, agent }: Row, status: Status | null): string {
+  const isLabelled = (status?.settings.label ?? null) !== null;
+  if (kind === "main" && !isLabelled) return agent;
+  return title === "" ? shortKey(sessionKey) : title;
 }
 
 function Progress({ sessionKey }: { readonly sessionKey: string }) {

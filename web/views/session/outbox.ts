@@ -7,16 +7,23 @@
 //   Does not:  show it (pending.tsx), or know what is being written (draft.ts).
 //
 // Invariants
-//   O1. A message leaves only when it was seen in the session, or when somebody takes it back after a refusal.
+//   O1. A message leaves only when it was seen in the session, or when somebody takes it back.
 //   O2. Messages of one session are sent one after the other, in the order in which they were written.
+//   O3. A message is sent by the token that it was written under: to the daemon the same words by another are another message.
 
 import { signal } from "@preact/signals";
+import { requestId } from "../../state/request.ts";
+import { unsent } from "../../state/unsent.ts";
 import { faultOf, call } from "../../wire/call.ts";
 import { connections } from "../../wire/socket.ts";
+import { markOf, token } from "../../wire/token.ts";
+import { hidden } from "./attaching.ts";
 import type { Mode, Picture } from "./draft.ts";
 
 export interface Outgoing {
   readonly id: string;
+  readonly order: number; //       of writing
+  readonly by: string; //          the mark of its token (O3)
   readonly sessionKey: string;
   readonly text: string;
   readonly pictures: readonly Picture[];
@@ -28,9 +35,8 @@ export interface Outgoing {
   readonly why: string | null; //  why it is refused, or takes longer; null: nothing is wrong
 }
 
-const KEPT_AS = "sessiond.outbox";
-/** Of pictures: more than that no browser keeps, and to try costs time. */
-const KEPT_CHARS_MAX = 4_000_000;
+const KEPT_AS = "sessiond.outbox.";
+const unkept = new Set<string>(); // A browser keeps a few megabytes, or nothing.
 
 export const outgoing = signal<readonly Outgoing[]>(kept());
 
@@ -39,13 +45,23 @@ const AGAIN_MS = 2_000;
 const PATIENCE_MS = 120_000;
 
 const busy = new Set<string>();
+const underWay = new Map<string, AbortController>();
 
-for (const key of new Set(outgoing.value.map(({ sessionKey }) => sessionKey))) void pump(key);
+token.subscribe(() => {
+  for (const key of new Set(outgoing.value.map(({ sessionKey }) => sessionKey))) void pump(key);
+});
+
+/** O3. */
+export function isOurs({ by }: Outgoing): boolean {
+  return by === markOf(token.value);
+}
 
 export function post(
   message: Pick<Outgoing, "sessionKey" | "text" | "pictures" | "mode" | "model" | "reads">,
 ): void {
-  hold([...outgoing.value, { ...message, id: crypto.randomUUID(), state: "sending", why: null }]);
+  const made = { id: requestId(), order: 1 + (outgoing.value.at(-1)?.order ?? 0) };
+  const state = { by: markOf(token.value), state: "sending", why: null } as const;
+  hold([...outgoing.value, { ...message, ...made, ...state, pictures: message.pictures.map(hidden) }]);
   void pump(message.sessionKey);
 }
 
@@ -56,6 +72,7 @@ export function again({ id, sessionKey }: Outgoing): void {
 }
 
 export function drop({ id }: Outgoing): void {
+  underWay.get(id)?.abort(); // What is written next does not wait for it.
   hold(outgoing.value.filter((each) => each.id !== id));
 }
 
@@ -70,7 +87,9 @@ async function pump(sessionKey: string): Promise<void> {
   if (busy.has(sessionKey)) return;
   busy.add(sessionKey); // O2
   for (;;) {
-    const next = outgoing.value.find((each) => each.sessionKey === sessionKey && each.state === "sending");
+    const next = outgoing.value.find(
+      (each) => each.sessionKey === sessionKey && each.state === "sending" && isOurs(each),
+    );
     if (next === undefined) break;
     await attempt(next);
   }
@@ -78,6 +97,8 @@ async function pump(sessionKey: string): Promise<void> {
 }
 
 async function attempt({ id, sessionKey, text, pictures, mode, model }: Outgoing): Promise<void> {
+  const over = new AbortController();
+  underWay.set(id, over);
   try {
     await call(
       "send",
@@ -89,16 +110,19 @@ async function attempt({ id, sessionKey, text, pictures, mode, model }: Outgoing
         ...(mode === null ? {} : { mode }),
         ...(model === null ? {} : { model }),
       },
-      AbortSignal.timeout(PATIENCE_MS),
+      AbortSignal.any([over.signal, AbortSignal.timeout(PATIENCE_MS)]),
     );
     change(id, { state: "waiting", why: null });
   } catch (error) {
+    if (over.signal.aborted) return;
     const late = error instanceof DOMException;
     const fault = faultOf(error);
     if (!late && !fault.retry && fault.code !== "unauthorized")
       return change(id, { state: "refused", why: `${fault.message}. ${fault.todo}` });
     change(id, { why: late ? "the daemon does not answer" : fault.message });
     await anotherChance();
+  } finally {
+    underWay.delete(id);
   }
 }
 
@@ -125,33 +149,58 @@ function change(id: string, changes: Partial<Outgoing>): void {
 // ── Over a reload ───────────────────────────────────────────────────────────────────────────────────────────
 
 function hold(messages: readonly Outgoing[]): void {
+  const before = new Map(outgoing.value.map((each) => [each.id, each]));
   outgoing.value = messages;
+  unsent.value = messages.filter(({ state }) => state !== "waiting").length;
+  if (token.value === null) return; // Who signs out leaves nothing here.
+  for (const message of messages) {
+    if (before.get(message.id)?.state !== message.state) keep(message);
+    before.delete(message.id);
+  }
+  for (const id of before.keys()) unkeep(id);
+}
+
+function unkeep(id: string): void {
+  unkept.delete(id);
   try {
-    if (messages.length === 0 || sizeOf(messages) > KEPT_CHARS_MAX) sessionStorage.removeItem(KEPT_AS);
-    else sessionStorage.setItem(KEPT_AS, JSON.stringify(messages));
+    sessionStorage.removeItem(KEPT_AS + id);
   } catch {
-    return; // A browser keeps a few megabytes, or nothing: then they are there until the page is closed.
+    return; // It is not there.
   }
 }
 
-function sizeOf(messages: readonly Outgoing[]): number {
-  return messages.flatMap(({ pictures }) => pictures).reduce((sum, { data }) => sum + data.length, 0);
+function keep(message: Outgoing): void {
+  unkeep(message.id); // What is there stays there when what takes its place does not fit.
+  try {
+    sessionStorage.setItem(KEPT_AS + message.id, JSON.stringify(message));
+  } catch {
+    unkept.add(message.id);
+  }
 }
+
+addEventListener("beforeunload", (event) => {
+  const isLost = outgoing.value.some(({ id, state }) => state !== "waiting" && unkept.has(id));
+  if (isLost && token.value !== null) event.preventDefault();
+});
 
 function kept(): readonly Outgoing[] {
   try {
-    const read = JSON.parse(sessionStorage.getItem(KEPT_AS) ?? "[]") as readonly Outgoing[];
-    return Array.isArray(read) ? read.map(seenAgain) : [];
+    const names = Object.keys(sessionStorage).filter((each) => each.startsWith(KEPT_AS));
+    const messages = names.flatMap((each) => seenAgain(sessionStorage.getItem(each)));
+    unsent.value = messages.length;
+    return messages.toSorted((one, other) => one.order - other.order);
   } catch {
     return [];
   }
 }
 
-/** What was in the mailbox is asked for once more: it may be read by now, and then its session shows it. */
-function seenAgain(message: Outgoing): Outgoing {
-  const pictures = message.pictures.map((each) => ({
-    ...each,
-    url: `data:${each.mimeType};base64,${each.data}`,
-  }));
-  return { ...message, pictures, state: message.state === "refused" ? "refused" : "sending" };
+/** What was in the mailbox is asked for once more: it may be read by now, and then its session shows it. Nothing: it is no message. */
+function seenAgain(json: string | null): readonly Outgoing[] {
+  try {
+    const message = JSON.parse(json ?? "") as Outgoing;
+    if (typeof message.text !== "string" || !Array.isArray(message.pictures)) return [];
+    return [{ ...message, state: message.state === "refused" ? "refused" : "sending" }];
+  } catch {
+    return [];
+  }
 }

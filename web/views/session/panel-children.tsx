@@ -36,7 +36,9 @@ export function ChildrenPanel({ sessionKey }: { readonly sessionKey: string }) {
     return (
       <Empty title="No children">When it gives a task to a sub-agent, that stands here while it works.</Empty>
     );
-  const sorted = value.children.toSorted((one, other) => Number(other.inFlight) - Number(one.inFlight));
+  const sorted = value.children.toSorted(
+    (one, other) => Number(isInFlight(other, other)) - Number(isInFlight(one, one)),
+  );
   return (
     <>
       <ul class="children">
@@ -75,6 +77,11 @@ async function childrenOf(
   return { children, isMore: cursor !== null };
 }
 
+/** One that has ended may be waited for still: its report is on its way to who reads it. It works no more. */
+function isInFlight({ inFlight }: Child, { state }: Pick<Child, "state">): boolean {
+  return inFlight && state !== "ended" && state !== "idle";
+}
+
 function ChildLine({ child }: { readonly child: Child }) {
   const row = useRow(child.sessionKey) ?? child;
   return (
@@ -87,7 +94,7 @@ function ChildLine({ child }: { readonly child: Child }) {
       </div>
       <div class="how">
         <State row={row} />
-        {child.inFlight && <span class="tag">in flight</span>}
+        {isInFlight(child, row) && <span class="tag">in flight</span>}
         <small>
           {count(row.tokens)} · {money(row.cost)}
         </small>

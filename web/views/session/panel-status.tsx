@@ -1,14 +1,14 @@
 // What `sessiond status` says of a session, and its limits as bars.
 
 import type { ComponentChildren } from "preact";
-import { count, duration, many, money, percent, whole } from "../../../src/base/figures.ts";
+import { count, duration, many, money, percent } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
 import { Loading } from "../../parts/empty.tsx";
 import { Gauge } from "../../parts/state.tsx";
-import { Ago } from "../../parts/text.tsx";
+import { Ago, shortKey } from "../../parts/text.tsx";
 import { hrefOf } from "../../state/place.ts";
 import type { Status } from "../../wire/events.ts";
-import { worded } from "./worded.ts";
+import { whyParts } from "./worded.ts";
 
 export function StatusPanel({ status }: { readonly status: Status | null }) {
   if (status === null) return <Loading what="the status" />;
@@ -31,7 +31,7 @@ type Fact = readonly [name: string, value: ComponentChildren];
 function factsOf(status: Status): readonly Fact[] {
   const { usage, tree, context, settings } = status;
   return [
-    ["Why", worded(status.why)],
+    ["Why", <Why key="why" why={status.why} />],
     ["Mail", status.waitingLetters === 0 ? null : `${many(status.waitingLetters, "letter")} waiting`],
     ["Parent", status.parent === null ? null : <KeyLink sessionKey={status.parent} />],
     ["Class", status.class],
@@ -51,6 +51,23 @@ function factsOf(status: Status): readonly Fact[] {
     ["Born", <Ago key="born" at={status.bornAt} />],
     ["History", <History key="history" status={status} />],
   ];
+}
+
+/** As the transcript's last line has it; who is named can be gone to. */
+function Why({ why }: { readonly why: string }) {
+  return (
+    <>
+      {whyParts(why).map(({ words, sessionKey }, at) =>
+        sessionKey === null ? (
+          words
+        ) : (
+          <a key={at} href={hrefOf("session", sessionKey)} title={sessionKey}>
+            {shortKey(sessionKey)}
+          </a>
+        ),
+      )}
+    </>
+  );
 }
 
 function KeyLink({ sessionKey }: { readonly sessionKey: string }) {
@@ -120,25 +137,66 @@ function Share({ label, part, of, words }: ShareParts) {
   );
 }
 
-function Limits({ status: { settings, tree } }: { readonly status: Status }) {
-  const { limits } = settings;
-  if (limits === null) return <span class="soft">as its agent is configured</span>;
+type Limits = Status["limits"];
+
+/** Those in force, whoever set them: what they are of is seen at once. */
+function Limits({ status: { limits, tree } }: { readonly status: Status }) {
+  const { stepsPerTurn, turnSeconds, ofSession, above } = limits;
+  const used = { tokens: readOf(tree) + tree.output, cost: tree.cost };
   return (
     <ul class="limits">
-      {limits.tokens !== null && (
-        <li>
-          Tokens <Share label="Tokens" part={readOf(tree) + tree.output} of={limits.tokens} words={count} />
+      <Budget most={limits} used={used} />
+      {stepsPerTurn !== null && <li>{many(stepsPerTurn, "step")} a turn</li>}
+      {turnSeconds !== null && <li>{duration(turnSeconds * 1_000)} a turn</li>}
+      <li class="soft">{fromWords(ofSession)}</li>
+      {above.map(({ sessionKey, used: theirs, ...most }) => (
+        <li key={sessionKey} class="above">
+          <span class="soft">All together with </span>
+          <KeyLink sessionKey={sessionKey} />
+          <ul>
+            <Budget most={most} used={theirs} of={shortKey(sessionKey)} />
+          </ul>
         </li>
-      )}
-      {limits.cost !== null && (
-        <li>
-          Cost <Share label="Cost" part={tree.cost} of={limits.cost} words={money} />
-        </li>
-      )}
-      {limits.stepsPerTurn !== null && <li>{whole(limits.stepsPerTurn)} steps a turn</li>}
-      {limits.turnSeconds !== null && <li>{duration(limits.turnSeconds * 1_000)} a turn</li>}
+      ))}
     </ul>
   );
+}
+
+interface BudgetParts {
+  readonly most: Pick<Limits, "tokens" | "cost">;
+  readonly used: Limits["above"][number]["used"];
+  readonly of?: string; // whose; without it, its own
+}
+
+function Budget({ most, used, of }: BudgetParts) {
+  const label = (what: string): string => (of === undefined ? what : `${what} of ${of}`);
+  return (
+    <>
+      {most.tokens !== null && (
+        <li>
+          <Share label={label("Tokens")} part={used.tokens} of={most.tokens} words={count} />
+        </li>
+      )}
+      {most.cost !== null && (
+        <li>
+          <Share label={label("Cost")} part={used.cost} of={most.cost} words={money} />
+        </li>
+      )}
+    </>
+  );
+}
+
+const LIMIT_NAMES: Readonly<Record<Limits["ofSession"][number], string>> = {
+  stepsPerTurn: "steps",
+  turnSeconds: "time",
+  tokens: "tokens",
+  cost: "cost",
+};
+
+function fromWords(ofSession: Limits["ofSession"]): string {
+  const own = ofSession.map((name) => LIMIT_NAMES[name]).join(", ");
+  if (own === "") return "as its agent is configured";
+  return ofSession.length === 4 ? "set for this session" : `${own} set for this session`;
 }
 
 function settingWords({ nice, pinned, pins, queueMode, sendPolicy, verbose }: Status["settings"]): string {

@@ -1,7 +1,7 @@
 // Beside the transcript: what the session is, what fills its context, its children, and where the time of a turn went.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
 import { useKeys } from "../../state/keys.ts";
 import type { Status } from "../../wire/events.ts";
@@ -28,11 +28,13 @@ export function Panel({
   const shown = tab.value;
   const box = useRef<HTMLElement>(null);
   const over = isOver.value;
-  useEffect(() => {
+  // Before the browser draws: then it takes the focus from what cannot be used any more, and nobody knows where it was.
+  useLayoutEffect(() => {
     if (!over) return;
     const before = document.activeElement as HTMLElement | null;
     box.current?.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
-    return () => before?.focus();
+    // What it stood before can be used again only after this.
+    return () => void requestAnimationFrame(() => before?.focus());
   }, [over]);
   useKeys("Panel", over ? [{ key: "Escape", about: "close the panel", run: () => setPanel(false) }] : []);
   return (

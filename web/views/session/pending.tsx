@@ -5,10 +5,12 @@ import { many } from "../../../src/base/figures.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dot } from "../../parts/state.tsx";
 import { Plain } from "../../parts/text.tsx";
+import { tell } from "../../parts/toast.tsx";
 import { useRow } from "../../state/rows.ts";
 import { call } from "../../wire/call.ts";
+import { shown } from "./attaching.ts";
 import { putBack, type Mode } from "./draft.ts";
-import { again, drop, outgoing, seen, type Outgoing } from "./outbox.ts";
+import { again, drop, isOurs, outgoing, seen, type Outgoing } from "./outbox.ts";
 
 /** The transcript tells of every letter that it shows: it is pending no more. */
 export function arrived(mailId: string): void {
@@ -58,38 +60,44 @@ async function settle(sessionKey: string, ids: readonly string[]): Promise<void>
     if (ids.includes(message.id) && message.state === "waiting") drop(message);
 }
 
+function takeBack(message: Outgoing): void {
+  putBack(message.sessionKey, message.text, message.pictures.map(shown));
+  drop(message);
+  if (message.state === "sending")
+    tell("It may have arrived all the same: nobody has said that it did not. Look before you send it again.");
+}
+
 function Standing({ message, isQuiet }: { readonly message: Outgoing; readonly isQuiet: boolean }) {
-  const { state, why, reads, text, pictures, sessionKey } = message;
-  if (state === "refused")
+  const { state, why, reads } = message;
+  if (state === "refused" && isOurs(message))
     return (
       <div class="standing" role="alert">
         <Dot is="bad">Not sent: {why}</Dot>
         <Button look="quiet" icon="refresh" onClick={() => again(message)}>
           Try again
         </Button>
-        <Button
-          look="quiet"
-          icon="edit"
-          onClick={() => {
-            putBack(sessionKey, text, pictures);
-            drop(message);
-          }}
-        >
+        <Button look="quiet" icon="edit" onClick={() => takeBack(message)}>
           Edit
         </Button>
       </div>
     );
-  const words =
-    state === "sending"
-      ? why === null
-        ? "Sending …"
-        : `Not sent yet: ${why}. It is tried again by itself.`
-      : isQuiet
-        ? "In the mailbox"
-        : `In the mailbox: ${WAITS[reads]}`;
+  if (state === "waiting")
+    return (
+      <div class="standing" role="status">
+        <Dot is="waiting">{isQuiet ? "In the mailbox" : `In the mailbox: ${WAITS[reads]}`}</Dot>
+      </div>
+    );
+  const words = !isOurs(message)
+    ? "Not sent by this token: it was written under another."
+    : why === null
+      ? "Sending …"
+      : `Not sent yet: ${why}. It is tried again by itself.`;
   return (
     <div class="standing" role="status">
-      <Dot is={state === "waiting" ? "waiting" : why === null ? "idle" : "warn"}>{words}</Dot>
+      <Dot is={why === null && isOurs(message) ? "idle" : "warn"}>{words}</Dot>
+      <Button look="quiet" icon="edit" onClick={() => takeBack(message)}>
+        Take back
+      </Button>
     </div>
   );
 }

@@ -12,7 +12,7 @@ import type { Row, Status } from "../../wire/events.ts";
 import { Composer } from "./composer.tsx";
 import { askFork, deedsOfEntry, forked } from "./entry-deeds.tsx";
 import { Head } from "./head.tsx";
-import { isPanelOpen, setPanel, showTab } from "./panel-state.ts";
+import { isOver, isPanelOpen, setPanel, showTab } from "./panel-state.ts";
 import { Panel } from "./panel.tsx";
 import { Pending } from "./pending.tsx";
 import { useRefreshed } from "./refreshed.ts";
@@ -56,15 +56,16 @@ function There({ sessionKey, row, status, again }: ThereParts) {
   useKeys("Session", [
     { key: "p", about: "show or hide the panel", run: () => setPanel(!isPanelOpen.value) },
     { key: "t", about: "trace of the last turn", run: () => showTab("trace") },
-    { key: "x", about: "context", run: () => showTab("context") },
+    { key: "c", about: "context", run: () => showTab("context") },
     { key: "f", about: "fork it …", run: () => void askFork(sessionKey) },
     { key: "e", about: "export", run: () => document.querySelector<HTMLElement>(".export button")?.click() },
   ]);
-  const at = seq !== undefined && /^\d+$/.test(seq) ? Number(seq) : null;
+  // What comes after the newest shows the newest, however large it is.
+  const at = seq !== undefined && /^\d+$/.test(seq) ? Math.min(Number(seq), Number.MAX_SAFE_INTEGER) : null;
   return (
     <div class={`session-view${isPanelOpen.value ? " with-panel" : ""}`}>
-      <Head row={row} status={status} />
-      <div class="talk">
+      <Head row={row} status={status} isBehind={isOver.value} />
+      <div class="talk" inert={isOver.value}>
         <div class="said">
           <Transcript
             sessionKey={sessionKey}

@@ -59,6 +59,21 @@ test("a turn that runs has a line for what it does now, also by a clock that is 
   assert.equal(waterfallOf(running, AT - 5_000).spanMs, 500);
 });
 
+test("a turn that was gone back into is over: nothing of it grows", () => {
+  const [step] = traced({}).steps;
+  const tools = (step?.tools ?? []).map((tool) => ({ ...tool, endedAt: null, ms: null, isError: null }));
+  const steps = step === undefined ? [] : [{ ...step, tools }];
+  const { lines, spanMs } = waterfallOf(traced({ outcome: "rewound", endedAt: null, steps }), AT + 9_000);
+  assert.deepEqual(
+    lines.map(({ is, isOpen, toMs }) => [is, isOpen, toMs]),
+    [
+      ["step", false, 300],
+      ["tool", false, 300],
+    ],
+  );
+  assert.equal(spanMs, 300);
+});
+
 test("a turn without a beginning or a step has an axis all the same", () => {
   const { lines, spanMs } = waterfallOf(traced({ startedAt: null, endedAt: null, steps: [] }), AT);
   assert.deepEqual([lines, spanMs], [[], 1]);

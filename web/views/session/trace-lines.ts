@@ -27,9 +27,10 @@ export interface Waterfall {
 export function waterfallOf(trace: Trace, nowMs: number): Waterfall {
   const starts = [trace.startedAt, ...trace.steps.map((step) => step.startedAt)].flatMap(timeOf);
   const zero = Math.min(...starts, ...(starts.length === 0 ? [nowMs] : []));
-  const lines = trace.steps.flatMap((step) => linesOf(step, { zero, nowMs }));
+  const isOver = trace.outcome !== null;
+  const lines = trace.steps.flatMap((step) => linesOf(step, { zero, nowMs: isOver ? 0 : nowMs, isOver }));
   const last = lines.reduce((most, line) => Math.max(most, line.toMs), 0);
-  const open = trace.outcome === null ? [nowLine(trace, last, Math.max(last, nowMs - zero))] : [];
+  const open = !isOver ? [nowLine(trace, last, Math.max(last, nowMs - zero))] : [];
   const all = [...lines, ...open];
   const end = timeOf(trace.endedAt).map((at) => at - zero);
   return { lines: all, spanMs: Math.max(1, ...end, ...all.map((line) => line.toMs)) };
@@ -38,6 +39,7 @@ export function waterfallOf(trace: Trace, nowMs: number): Waterfall {
 interface Clock {
   readonly zero: number;
   readonly nowMs: number;
+  readonly isOver: boolean; //        what has no end will have none
 }
 
 function linesOf(step: Trace["steps"][number], clock: Clock): readonly TraceLine[] {
@@ -82,11 +84,11 @@ function nowLine(trace: Trace, fromMs: number, toMs: number): TraceLine {
 function within(
   startedAt: string,
   endedAt: string | null,
-  { zero, nowMs }: Clock,
+  { zero, nowMs, isOver }: Clock,
 ): Pick<TraceLine, "fromMs" | "toMs" | "isOpen"> {
   const fromMs = Math.max(0, (timeOf(startedAt)[0] ?? zero) - zero);
   const toMs = Math.max(fromMs, (timeOf(endedAt)[0] ?? nowMs) - zero); // Clocks may disagree.
-  return { fromMs, toMs, isOpen: endedAt === null };
+  return { fromMs, toMs, isOpen: endedAt === null && !isOver };
 }
 
 function timeOf(text: string | null): readonly number[] {

@@ -3,6 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { count, duration, many, money } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
+import { clock } from "../../parts/clock.ts";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Dot } from "../../parts/state.tsx";
 import { shortKey } from "../../parts/text.tsx";
@@ -72,7 +73,7 @@ function TurnPicker({ turns, shown, isLast }: TurnPickerParts) {
         {!isListed && shown !== null && <option value={shown}>{shown.slice(-12)}</option>}
         {turns.map(({ turn, at, text }) => (
           <option key={turn} value={turn}>
-            {new Date(at).toLocaleTimeString()} {text}
+            {clock(at, "seconds")} {text}
           </option>
         ))}
       </select>
@@ -86,7 +87,7 @@ function Traced({ trace }: { readonly trace: Trace }) {
   return (
     <>
       <p class="outcome">
-        <Dot is={isRunning ? "running" : trace.outcome === "done" ? "good" : "bad"}>
+        <Dot is={lookOf(trace.outcome)}>
           {isRunning ? worded(trace.now ?? "goes on") : trace.outcome}
           {trace.reason !== null && `: ${oneLine(trace.reason)}`}
         </Dot>
@@ -123,6 +124,12 @@ function Traced({ trace }: { readonly trace: Trace }) {
       </table>
     </>
   );
+}
+
+/** Whoever went back wanted that: nothing is wrong with it. */
+function lookOf(outcome: string | null): string {
+  if (outcome === null) return "running";
+  return outcome === "done" ? "good" : outcome === "rewound" ? "idle" : "bad";
 }
 
 function aboutTurn({ totals, class: urgency, resumes }: Trace): string {

@@ -8,6 +8,7 @@ import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { useKeys } from "../../state/keys.ts";
+import { outgoing } from "./outbox.ts";
 import { Line } from "./transcript/line.tsx";
 import { Position } from "./transcript/position.tsx";
 import { Reading, watchConnection } from "./transcript/reading.ts";
@@ -36,6 +37,7 @@ export function Transcript({ sessionKey, at, deeds }: TranscriptParts) {
     };
   }, [reading]);
   useEffect(() => void reading.show(at, at !== null), [reading, at]);
+  useEffect(() => watchSending(reading), [reading]);
   const latest = useRef(deeds);
   latest.current = deeds;
   const asked = useRef((entry: Entry) => latest.current(entry));
@@ -44,6 +46,19 @@ export function Transcript({ sessionKey, at, deeds }: TranscriptParts) {
   if (window === null && fault !== null) return <Trouble fault={fault} again={() => void reading.open(at)} />;
   if (window === null) return <Loading what="the transcript" />;
   return <Scrolled key={sessionKey} reading={reading} window={window} deeds={asked.current} />;
+}
+
+/** Who sends something wants to see it, and what comes of it. Returns how to stop. */
+function watchSending(reading: Reading): () => void {
+  const ours = (): readonly string[] =>
+    outgoing.value.filter(({ sessionKey }) => sessionKey === reading.key).map(({ id }) => id);
+  let known = new Set(ours()); // What a reload brought along was sent before.
+  return outgoing.subscribe(() => {
+    const ids = ours();
+    const isNew = ids.some((id) => !known.has(id));
+    known = new Set(ids);
+    if (isNew) void reading.show(null);
+  });
 }
 
 interface ScrolledParts {

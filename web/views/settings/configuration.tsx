@@ -20,8 +20,8 @@ export function Configuration() {
       <p class="hint">
         What is in force, with defaults{value.file === null ? "; there is no file" : ", from "}
         {value.file !== null && <code>{value.file}</code>}. Secrets are not shown. To change a value:{" "}
-        <code>npx sessiond config set agents.main.model fast</code>, then start the daemon again; nothing is
-        lost by that.
+        <code>npx sessiond config set agents.main.model anthropic/claude-sonnet-4-5</code>, then start the
+        daemon again; nothing is lost by that.
       </p>
       <div class="lead-line">
         <input

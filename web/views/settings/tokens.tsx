@@ -1,13 +1,17 @@
 // Who may call, and as what. The text of a token is shown once, when it is made: the daemon does not keep it.
 
 import { useRef, useState } from "preact/hooks";
+import { oneLine } from "../../../src/base/harmless.ts";
+import { many } from "../../../src/base/figures.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
+import { copied } from "../../parts/clipboard.ts";
 import { ask, Dialog } from "../../parts/dialog.tsx";
 import { Loading } from "../../parts/empty.tsx";
 import { Ago } from "../../parts/text.tsx";
 import { tell } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
+import { unsent } from "../../state/unsent.ts";
 import { call } from "../../wire/call.ts";
 import { signOut } from "../../wire/token.ts";
 import { Refused } from "./refused.tsx";
@@ -50,16 +54,42 @@ export function Tokens() {
       <section class="card">
         <header class="card-head">
           <h2>This browser</h2>
-          <Button onClick={() => signOut(null)}>Sign out</Button>
+          <Button onClick={leave}>Sign out</Button>
         </header>
         <p class="hint">
-          It keeps the token that you signed in with, for this address. Signing out forgets it here; the token
-          itself stays good until somebody revokes it.
+          It keeps the token that you signed in with, for this address. Signing out forgets it, drafts and
+          whatever else this browser keeps of the page, in all of its tabs; the token itself stays good until
+          somebody revokes it.
         </p>
       </section>
       {made !== null && <Once made={made} onClose={() => setMade(null)} />}
     </>
   );
+}
+
+/** Only what was written and is nowhere else is asked about. */
+function leave(): void {
+  const lost = [
+    ...(unsent.value === 0 ? [] : [`${many(unsent.value, "message")} not sent yet`]),
+    ...(draftsKept() === 0 ? [] : [many(draftsKept(), "draft")]),
+  ];
+  if (lost.length === 0) return signOut();
+  void ask({
+    title: "Sign out?",
+    text: `This tab forgets ${lost.join(" and ")}, for good.`,
+    verb: "Sign out",
+    isDangerous: true,
+    run: async () => signOut(),
+  });
+}
+
+/** Of messages and of notes. */
+function draftsKept(): number {
+  try {
+    return Object.keys(sessionStorage).filter((each) => each.startsWith("sessiond.draft")).length;
+  } catch {
+    return 0;
+  }
 }
 
 function TokenTable({ tokens, again }: Output<"tokens"> & { readonly again: () => void }) {
@@ -129,8 +159,8 @@ function revoke(name: string, again: () => void): void {
     title: `Revoke ${name}?`,
     text: (
       <>
-        Whoever has the token <code>{name}</code> is let in no more, and what it has opened ends now. It does
-        not come back; a new one has another text.
+        Whoever has the token <code>{oneLine(name)}</code> is let in no more, and what it has opened ends now.
+        It does not come back; a new one has another text.
       </>
     ),
     verb: "Revoke",
@@ -148,12 +178,7 @@ function Once({ made, onClose }: { readonly made: Made; readonly onClose: () => 
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     field.current?.select();
-    try {
-      await navigator.clipboard.writeText(made.token);
-      setCopied(true);
-    } catch {
-      tell("The browser does not let this page copy: the text is selected, copy it by hand", true);
-    }
+    setCopied(await copied(made.token, null));
   };
   return (
     <Dialog title={`The token ${made.name}`} onClose={onClose} isFirm>

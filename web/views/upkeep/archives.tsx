@@ -11,17 +11,17 @@ import { Menu } from "../../parts/menu.tsx";
 import { Ago, shortKey, Title } from "../../parts/text.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
+import { useLate } from "../../state/late.ts";
 import { place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { archivedWords, wantedOf, type ArchiveRow } from "./words.ts";
 
 const PAGE_ROWS = 50;
-const TYPING_MS = 250;
 
 /** `isBusy`: upkeep runs, and there may be others when it is done. */
 export function Archives({ isBusy, after }: { readonly isBusy: boolean; readonly after: () => void }) {
   const typed = place.value.query["archive"] ?? "";
-  const sought = useSettled(typed);
+  const sought = useLate(typed);
   const [pages, setPages] = useState(1);
   useEffect(() => setPages(1), [sought]);
   const { value, fault, again } = useAsked(
@@ -83,16 +83,6 @@ async function found(sought: string, pages: number, signal: AbortSignal): Promis
     next = told.next;
   }
   return { archives, next };
-}
-
-/** What is typed, when nobody types for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
 }
 
 function Rows({

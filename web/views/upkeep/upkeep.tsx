@@ -1,11 +1,12 @@
 // What keeps the disk bounded: the plan before it is done, doing it, and what was put out of the way.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { bytes, many, whole } from "../../../src/base/figures.ts";
 import { ask } from "../../parts/dialog.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Ago } from "../../parts/text.tsx";
+import { tell, tried } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { call } from "../../wire/call.ts";
 import { apply, applying, isUnderWay } from "./applying.ts";
@@ -26,6 +27,15 @@ export function Upkeep() {
     if (wasBusy.current && !isBusy) again();
     wasBusy.current = isBusy;
   }, [isBusy]);
+  const [isLooking, setLooking] = useState(false);
+  const start = async (): Promise<void> => {
+    setLooking(true);
+    const newest = await tried(call("upkeepPlan", { limit: 0 }));
+    setLooking(false);
+    if (newest === null) return;
+    if (JSON.stringify(newest.totals) !== JSON.stringify(value?.totals)) again();
+    await applied(newest);
+  };
   return (
     <div class="view">
       <header>
@@ -33,7 +43,7 @@ export function Upkeep() {
         <div class="push deeds">
           <Button icon="refresh" look="quiet" label="Look again" onClick={again} />
           {value !== null && stepsOf(value.totals) > 0 && (
-            <Button look="main" isDisabled={isBusy} onClick={() => void applied(value)}>
+            <Button look="main" isDisabled={isBusy || isLooking} onClick={() => void start()}>
               {value.totals.purge > 0 ? "Apply…" : "Apply"}
             </Button>
           )}
@@ -41,7 +51,7 @@ export function Upkeep() {
       </header>
       <div class="body">
         <div class="inner upkeep">
-          <Progress />
+          <Progress again={() => void start()} />
           {value === null && fault === null && <Loading what="the plan" />}
           {fault !== null && <Trouble fault={fault} again={again} />}
           {value !== null && <Planned plan={value} again={again} />}
@@ -52,8 +62,9 @@ export function Upkeep() {
   );
 }
 
-/** Only what is erased for good is asked about. */
+/** Only what is erased for good is asked about, as of now: a plan that somebody looked at yesterday knows nothing of today's. */
 async function applied({ totals }: Plan): Promise<void> {
+  if (stepsOf(totals) === 0) return tell("Nothing is to be done any more.");
   const isAgreed =
     totals.purge === 0 ||
     (await ask({
@@ -130,12 +141,11 @@ function Tiles({ plan: { totals } }: { readonly plan: Plan }) {
   );
 }
 
-function Progress() {
+function Progress({ again }: { readonly again: () => void }) {
   const now = applying.value;
   if (now === null) return null;
   const { run, fault } = now;
-  if (fault !== null)
-    return <Trouble fault={fault} {...(run === null ? {} : { again: () => void apply() })} />;
+  if (fault !== null) return <Trouble fault={fault} {...(run === null ? {} : { again })} />;
   if (run?.isDone === true && run.report !== null)
     return (
       <div class="note good" role="status">

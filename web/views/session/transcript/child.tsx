@@ -9,7 +9,7 @@ import { Dot, State } from "../../../parts/state.tsx";
 import { shortKey } from "../../../parts/text.tsx";
 import { hrefOf } from "../../../state/place.ts";
 import { nowMs } from "../../../state/now.ts";
-import { useRow } from "../../../state/rows.ts";
+import { isMissing, useRow } from "../../../state/rows.ts";
 import type { Row } from "../../../wire/events.ts";
 import { Fold } from "./content.tsx";
 import { Given } from "./given.tsx";
@@ -34,7 +34,7 @@ export function Child({ called, spawned, entry, sessionKey }: ChildParts) {
       <header>
         <a href={hrefOf("session", spawned.key)}>{titleOf(call.given, row, spawned.key)}</a>
         {reported === null ? (
-          <Now row={row} />
+          <Now row={row} sessionKey={spawned.key} />
         ) : (
           <Ended words={reported.item.report.ended} isGood={reported.item.report.isGood} />
         )}
@@ -56,9 +56,9 @@ function titleOf(given: Readonly<Record<string, unknown>>, row: Row | null, key:
   return cut(oneLine((found ?? row?.title ?? "").slice(0, 1_000)), TITLE_CHARS) || shortKey(key);
 }
 
-/** What it does now. */
-function Now({ row }: { readonly row: Row | null }) {
-  if (row === null) return <Dot is="idle">gone</Dot>;
+/** What it does now; nothing, while that is not known. */
+function Now({ row, sessionKey }: { readonly row: Row | null; readonly sessionKey: string }) {
+  if (row === null) return isMissing(sessionKey) ? <Dot is="idle">gone</Dot> : null;
   const [, ended] = /^ended \((.+)$/s.exec(row.state === "ended" ? (row.why ?? "") : "") ?? [];
   if (ended !== undefined) return <Ended words={ended.replace(")", "")} isGood={ended.startsWith("done")} />;
   return (

@@ -4,6 +4,7 @@ import { memo } from "./memo.ts";
 import { bytes, many } from "../../../../src/base/figures.ts";
 import { clean, oneLine } from "../../../../src/base/harmless.ts";
 import type { Entry, Gap } from "../../../../src/transcript/entry.ts";
+import { clock } from "../../../parts/clock.ts";
 import { Markdown } from "../../../parts/markdown.tsx";
 import { Menu, type Deed } from "../../../parts/menu.tsx";
 import { hrefOf } from "../../../state/place.ts";
@@ -188,12 +189,9 @@ function labelOf(row: Row): string {
 }
 
 function timeOf(iso: string): string {
-  const at = new Date(iso);
-  return Number.isNaN(at.getTime())
-    ? ""
-    : at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  return Number.isNaN(Date.parse(iso)) ? "" : clock(iso);
 }
 
 function titleOf({ seq, timestamp }: Entry): string {
-  return `entry ${seq} · ${new Date(timestamp).toLocaleString()}`;
+  return `entry ${seq} · ${clock(timestamp, "whole")}`;
 }

@@ -9,6 +9,7 @@
 //   D1. Pages first, then the stream from where they were: what is heard twice is there once (W1), and nothing falls between.
 //   D2. A page is taken only by who asked for it: whoever went elsewhere meanwhile is not brought back.
 //   D3. Pieces of an answer are thrown away when the connection is another: the answer comes whole, as an entry.
+//   D4. Who reads further up still does when all is read anew, and nothing moves. Of another transcript the newest is shown.
 
 import { signal } from "@preact/signals";
 import type { Fault } from "../../../../src/base/fault.ts";
@@ -103,18 +104,29 @@ export class Reading {
 
   /** The same, read anew. */
   async open(seq: number | null, isMarked = false): Promise<void> {
+    await this.#open({ seq, isMarked }, false);
+  }
+
+  /** `stays`: what is there stays where it is, as far as it is still there (D4). */
+  async #open({ seq, isMarked }: Target, stays: boolean): Promise<void> {
     this.#asking.abort();
     const asking = (this.#asking = new AbortController());
     this.loading.value = "all";
     try {
-      const page = await this.#around(seq, asking.signal);
+      const before = this.window.value?.transcript;
+      let page = await this.#around(seq, asking.signal);
+      const isOther = stays && before !== undefined && page.transcript !== before;
+      if (isOther) page = await this.#page({ before: NEWEST }, asking.signal);
       if (asking.signal.aborted) return;
       this.fault.value = null;
       this.loading.value = null;
-      this.target.value = { seq, isMarked };
-      this.isAtEnd = seq === null;
+      const at = isOther || (seq !== null && seq > page.lastSeq) ? null : seq;
+      if (!stays || at === null || !seqsIn(page.lines).includes(at)) {
+        this.target.value = { seq: at, isMarked };
+        this.isAtEnd = at === null;
+      }
       this.#take(opened(page, this.#heard), page.lines);
-      if (seq === null) this.fresh.value = 0;
+      if (at === null) this.fresh.value = 0;
       this.#follow(page.lastSeq);
     } catch (error) {
       if (asking.signal.aborted || isCalledOff(error)) return;
@@ -177,14 +189,15 @@ export class Reading {
     }
   }
 
-  /** What could not be read is asked for again, by whoever needs it. */
+  /** What could not be read is asked for again, by whoever needs it; if nothing is heard any more, all of it. */
   again(): void {
     this.fault.value = null;
+    if (this.#stop === null) void this.#anew();
   }
 
-  /** What was read is still read afterwards, if it is still there. */
+  /** D4 */
   async #anew(): Promise<void> {
-    await this.open(this.isAtEnd ? null : this.seen);
+    await this.#open({ seq: this.isAtEnd ? null : this.seen, isMarked: false }, true);
   }
 
   #take(window: Window, lines: readonly Line[]): void {
@@ -208,7 +221,7 @@ export class Reading {
           this.#stop = null;
           this.#heard = 0;
           this.#silence();
-          this.#again = setTimeout(() => void this.open(null), AGAIN_MS);
+          this.#again = setTimeout(() => void this.#anew(), AGAIN_MS);
         },
       },
     );

@@ -9,6 +9,7 @@
 // Invariants
 //   P1. Of the rows that are seen, the first that is still there after a change is where it was.
 //   P2. More is asked for in the direction in which somebody goes: a window that is moved never moves back by itself.
+//   P3. Only somebody who scrolls leaves the end. What is moved because the box has another height stays at it.
 
 import type { Reading } from "./reading.ts";
 import { ENTRIES_MAX } from "./window.ts";
@@ -30,6 +31,7 @@ export class Scroller {
   readonly #watcher = new ResizeObserver(() => this.settle());
   #anchors: readonly Anchor[] = [];
   #top = 0;
+  #height = 0; //                                             of the box, when it was last looked at
   #way: "up" | "down" | null = null;
 
   constructor(reading: Reading, box: HTMLElement, onSeen: (seq: number) => void) {
@@ -78,6 +80,8 @@ export class Scroller {
   readonly #scrolled = (): void => {
     const { scrollTop: top, clientHeight, scrollHeight } = this.#box;
     const reading = this.#reading;
+    // P3. What stands below grew and went meanwhile: a browser moves up what had too much room for a moment, and not down again.
+    if (reading.isAtEnd && clientHeight !== this.#height) return this.settle();
     const isEnd = scrollHeight - clientHeight - top < AT_END && reading.window.value?.next === null;
     if (top < this.#top) this.#way = "up";
     if (top > this.#top) this.#way = "down";
@@ -98,6 +102,7 @@ export class Scroller {
     const seen = this.inSight;
     this.#anchors = seen.map((row) => ({ row, top: row.offsetTop }));
     this.#top = this.#box.scrollTop;
+    this.#height = this.#box.clientHeight;
     const reading = this.#reading;
     reading.isFar.value = !reading.isAtEnd;
     if (reading.isAtEnd) reading.fresh.value = 0;

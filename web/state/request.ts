@@ -1,0 +1,7 @@
+// The id of a request: what is sent again because nobody answered has the same one, and is done once. A page that is not served safely
+// has no crypto.randomUUID, so it is made of bytes.
+
+export function requestId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
