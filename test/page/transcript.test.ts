@@ -12,6 +12,7 @@ import { visit } from "./browser.ts";
 import { answer, AT, called, person, result, SHOWN, words } from "./entries.ts";
 import { freePort } from "./port.ts";
 import { Speaker } from "./speaker.ts";
+import { until } from "./stage.ts";
 
 const MAIN = "agent:main:main";
 const AT_MAIN = "#/session/agent%3Amain%3Amain";
@@ -86,6 +87,7 @@ test("an answer grows as it is spoken; what a kill cut off is gone, and the whol
   await daemon.begin();
   await speaker.asked(3);
   await live.waitFor({ state: "detached" });
+  await until(async () => /^sessiond_subscribers 2$/m.test(await (await daemon.fetch("/metrics")).text())); // rows, and this one
   speaker.say("the whole ");
   await live.getByText("the whole").waitFor();
   speaker.say("answer");
