@@ -1,5 +1,6 @@
 // Search: words, in everything that was said. What is asked is the address, so an answer can be linked to and come back to.
 
+import { oneLine } from "../../../src/base/harmless.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { many } from "../../../src/base/figures.ts";
 import type { Output } from "../../../src/calls/door.ts";
@@ -126,7 +127,7 @@ function Asking({ toHits }: { readonly toHits: () => void }) {
       )}
       {session !== "" && (
         <span class="within">
-          only in <code title={session}>{shortKey(session)}</code>
+          only in <code title={oneLine(session)}>{oneLine(shortKey(session))}</code>
           <Button
             icon="close"
             look="quiet"
