@@ -151,3 +151,6 @@ assert(HISTORY_BYTES_MAX_OF_TOOL < RESULT_BYTES_MAX, "a page that a tool returns
 assert(RESULT_PAGE_BYTES_MAX_OF_TOOL + 1_500 < RESULT_BYTES_MAX, "a page that is read is not cut");
 assert(RESULT_LINE_BYTES_MAX * 6 + 1_000 < RESULT_PAGE_BYTES_MAX_OF_TOOL, "an escaped line fits a page");
 assert(RESULT_LINE_BYTES_MAX + RESULT_GREP_CHARS_MAX * 4 < RESULT_REACH_BYTES, "it is in reach");
+
+/** Rows that are read at once for somebody who watches: few enough to wait for, and to be new when they are told. */
+export const WATCH_ROWS = 32;

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import type { Bus, Event } from "../events/bus.ts";
 import { WATCH_PAUSE_MS } from "../limits.ts";
+import { WATCH_ROWS } from "./limits.ts";
 import { DEFAULT_AGENT, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
 import type { Person, Scope, System } from "./call.ts";
 import { chat, chatInput, chatted } from "./chat.ts";
@@ -174,13 +175,17 @@ async function* watch(
       hint = Promise.withResolvers();
       const { changes, cursor: next } = await store.changesSince(cursor);
       const keys = [...new Map(changes.map(({ key, deleted }) => [key, deleted]))];
-      for (const [at, [key, deleted]] of keys.entries()) {
-        const session = deleted ? null : await store.session(key);
-        const event =
-          session === null
-            ? ({ type: "gone", sessionKey: key } as const)
-            : ({ type: "row", row: rowOf(system, session) } as const);
-        yield { event, resume: at === keys.length - 1 ? next : null };
+      for (const [at, some] of chunksOf(keys).entries()) {
+        // Asked for together: a way to the reader and back for each would be most of the time.
+        const rows = await Promise.all(some.map(([key, deleted]) => (deleted ? null : store.session(key))));
+        for (const [of, [key]] of some.entries()) {
+          const session = rows[of] ?? null;
+          const event =
+            session === null
+              ? ({ type: "gone", sessionKey: key } as const)
+              : ({ type: "row", row: rowOf(system, session) } as const);
+          yield { event, resume: at * WATCH_ROWS + of === keys.length - 1 ? next : null };
+        }
       }
       if (next === cursor) await hint.promise;
       cursor = next;
@@ -190,4 +195,10 @@ async function* watch(
     stop();
     signal.removeEventListener("abort", over);
   }
+}
+
+function chunksOf<Of>(all: readonly Of[]): readonly (readonly Of[])[] {
+  return Array.from({ length: Math.ceil(all.length / WATCH_ROWS) }, (_, at) =>
+    all.slice(at * WATCH_ROWS, (at + 1) * WATCH_ROWS),
+  );
 }
