@@ -81,3 +81,9 @@ test("a fault survives a thread as two words", () => {
   assert.ok(again instanceof Fault);
   assert.deepEqual([again.code, again.message, again.retry], ["stale_writer", "an older fence", true]);
 });
+
+test("a word of another version is told as it is, and has advice all the same", () => {
+  const fault = faultFrom({ code: "from_tomorrow" as FaultCode, message: "the moon is full" });
+  assert.deepEqual([fault.code, fault.message, fault.retry], ["bug", "the moon is full", false]);
+  assert.notEqual(fault.todo, "");
+});

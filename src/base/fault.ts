@@ -159,6 +159,6 @@ export interface FaultWords {
   readonly message: string;
 }
 
-export function faultFrom(words: FaultWords): Fault {
-  return new Fault(words.code, words.message);
+export function faultFrom({ code, message }: FaultWords): Fault {
+  return new Fault(isFaultCode(code) ? code : "bug", message); // A page may be older than its daemon.
 }

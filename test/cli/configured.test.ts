@@ -1,27 +1,16 @@
 // `models` and `config` against a real daemon: what is configured there, and whether its models answer.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { freePort } from "../fixtures/port.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { ran, type Ran } from "./stage.ts";
 
 const KEY = "the-heron-walks-at-dawn";
 
-/** A port that nobody listens on. */
-async function deserted(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 test("a model is tested; and the configuration of the daemon is that of its file, without secrets", async (t) => {
-  const baseUrl = `http://127.0.0.1:${await deserted()}/v1`;
+  const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
   const providers = { ollama: { baseUrl, apiKey: KEY } };
   const daemon = await Daemon.start(t, { config: { models: { providers }, gateway: { port: 0 } } });
   const run = (...words: readonly string[]): Promise<Ran> => ran(t, daemon, ...words);

@@ -1,16 +1,12 @@
 // `sessiond upkeep`, `archive`, `archives` and `restore` against a real daemon.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openLog } from "../../src/base/log.ts";
-import { SimulatedWorld } from "../../src/base/world.ts";
 import type { Output } from "../../src/calls/door.ts";
-import { DEFAULT_AGENT, namedKey, parseKey, type SessionKey } from "../../src/routing/key.ts";
-import { LocalStore } from "../../src/store/local/local.ts";
-import type { Change } from "../../src/store/change.ts";
+import { DEFAULT_AGENT, namedKey, parseKey } from "../../src/routing/key.ts";
 import { scratch } from "../fixtures/home.ts";
+import { filled, opening } from "../fixtures/upkeep.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { NO_TERMINAL as skip, ran, terminal, type Ran } from "./stage.ts";
 
@@ -185,26 +181,6 @@ test("a dry run of more than a page shows every step", async (t) => {
   const { out } = await ran(t, daemon, "upkeep", "--dry-run");
   assert.equal(out.split("\n").filter((line) => line.startsWith("archive ")).length, 1_250);
 });
-
-function opening(key: SessionKey, transcript: string): Extract<Change, { readonly do: "open" }> {
-  const how = { parent: null, settings: {}, copy: null, ifExists: "refuse" } as const;
-  return { do: "open", key, transcript, cwd: "/", ...how };
-}
-
-/** A home in which this happened long ago. */
-async function filled(
-  home: string,
-  fill: (store: LocalStore, world: SimulatedWorld) => Promise<void>,
-): Promise<void> {
-  const world = new SimulatedWorld(1);
-  const died = (fault: Error): never => {
-    throw fault;
-  };
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  const store = await LocalStore.open(home, { world, log: openLog("silent"), died });
-  await fill(store, world);
-  await store.close();
-}
 
 test("a dry run shows what a run then does", async (t) => {
   const daemon = await Daemon.start(t, { config: { upkeep: { sessionsMax: 3, staleDays: 0 } } });

@@ -68,7 +68,11 @@ export async function launch(test: TestContext): Promise<Browser> {
 }
 
 /** Opens the page of a daemon as its owner does: by the link that has the token. */
-export async function visit(test: TestContext, daemon: Daemon, wishes: Visit = {}): Promise<Page> {
+export async function visit(
+  test: TestContext,
+  daemon: Pick<Daemon, "url" | "token">,
+  wishes: Visit = {},
+): Promise<Page> {
   return await visitIn(await launch(test), test, daemon, wishes);
 }
 

@@ -1,40 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createServer } from "node:net";
-import { test, type TestContext } from "node:test";
-import type { Page } from "playwright-core";
+import { test } from "node:test";
 import type { Output } from "../../src/calls/door.ts";
-import { textOf, type Entry } from "../../src/transcript/entry.ts";
+import type { Entry } from "../../src/transcript/entry.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { visit } from "./browser.ts";
-
-const MAIN = "agent:main:main";
-const HERE = `#/session/${encodeURIComponent(MAIN)}`;
-
-/** A picture of one dot. */
-const DOT = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
-  "base64",
-);
-
-async function open(test: TestContext, daemon: Daemon): Promise<Page> {
-  const page = await visit(test, daemon, { at: HERE });
-  await page.getByLabel("Message", { exact: true }).waitFor();
-  return page;
-}
-
-async function say(page: Page, text: string): Promise<void> {
-  await page.getByLabel("Message", { exact: true }).fill(text);
-  await page.keyboard.press("Enter");
-}
-
-/** What people have said in it, in the order in which it was read. */
-async function letters(daemon: Daemon): Promise<readonly string[]> {
-  const { entries } = await daemon.call("entries", { sessionKey: MAIN });
-  return (entries as unknown as Entry[]).flatMap((entry) =>
-    entry.type === "message" && entry.message.role === "user" ? [textOf(entry)] : [],
-  );
-}
+import { DOT, HERE, letters, MAIN, open, say } from "./talking.ts";
 
 /** Waits until there is such a session, whatever it takes. */
 async function until(daemon: Daemon, isSo: (status: Output<"status">) => boolean): Promise<Output<"status">> {

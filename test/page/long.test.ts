@@ -5,10 +5,10 @@ import type { Locator, Page } from "playwright-core";
 import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
 import type { Draft } from "../../src/transcript/entry.ts";
 import { appending, Home, opening, scratch } from "../fixtures/home.ts";
+import { freePort } from "../fixtures/port.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { visit } from "./browser.ts";
 import { answer, called, person, result, SHOWN, words } from "./entries.ts";
-import { freePort } from "./port.ts";
 
 const COUNT = 100_000;
 const AT_ONCE = 2_000;
@@ -87,7 +87,7 @@ test("a transcript of 100,000 entries is scrolled through and jumped in, whole a
   const begun = performance.now();
   await longHome(path);
   t.diagnostic(`made ${COUNT} entries in ${((performance.now() - begun) / 1_000).toFixed(1)} s`);
-  const daemon = await Daemon.start(t, { home: path, env: { SESSIOND_PORT: await freePort() } });
+  const daemon = await Daemon.start(t, { home: path, env: { SESSIOND_PORT: String(await freePort()) } });
   const page = await visit(t, daemon, { at: `#/session/${encodeURIComponent(KEY)}` });
   const position = page.getByRole("slider", { name: "Entry" });
   await row(page, COUNT).waitFor();

@@ -7,10 +7,10 @@ import { DEFAULT_AGENT, namedKey } from "../../src/routing/key.ts";
 import { spillMessage } from "../../src/transcript/spill.ts";
 import type { Draft, Entry } from "../../src/transcript/entry.ts";
 import { Home, opening, scratch } from "../fixtures/home.ts";
+import { freePort } from "../fixtures/port.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { visit } from "./browser.ts";
 import { answer, AT, called, person, result, SHOWN, words } from "./entries.ts";
-import { freePort } from "./port.ts";
 import { Speaker } from "./speaker.ts";
 import { until } from "./stage.ts";
 
@@ -33,7 +33,7 @@ async function agrees(page: Page, daemon: Daemon, sessionKey: string): Promise<v
 }
 
 test("a daemon that is killed while the page is open and begun again: nothing is missing, and nothing is there twice", async (t) => {
-  const daemon = await Daemon.start(t, { env: { SESSIOND_PORT: await freePort() } });
+  const daemon = await Daemon.start(t, { env: { SESSIOND_PORT: String(await freePort()) } });
   const page = await visit(t, daemon, { at: AT_MAIN });
   await daemon.call("send", { sessionKey: MAIN, message: "!say before it" });
   const feed = page.getByRole("feed");
@@ -64,7 +64,10 @@ test("a daemon that is killed while the page is open and begun again: nothing is
 
 test("an answer grows as it is spoken; what a kill cut off is gone, and the whole answer is there once", async (t) => {
   const speaker = await Speaker.open(t);
-  const daemon = await Daemon.start(t, { env: { SESSIOND_PORT: await freePort() }, config: speaker.config });
+  const daemon = await Daemon.start(t, {
+    env: { SESSIOND_PORT: String(await freePort()) },
+    config: speaker.config,
+  });
   await daemon.call("send", { sessionKey: MAIN, message: "hello" });
   await speaker.asked(1);
   speaker.say("an answer before anybody looked");

@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openLog } from "../../src/base/log.ts";
-import { SimulatedWorld } from "../../src/base/world.ts";
-import { parseKey, type SessionKey } from "../../src/routing/key.ts";
-import type { Change } from "../../src/store/change.ts";
-import { LocalStore } from "../../src/store/local/local.ts";
+import { parseKey } from "../../src/routing/key.ts";
 import { scratch } from "../fixtures/home.ts";
+import { filled, opening } from "../fixtures/upkeep.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { launch, visit, visitIn } from "./browser.ts";
 
@@ -151,23 +147,3 @@ test("what was archived below a session comes back with it, if that is wanted", 
   for (const sessionKey of [top, child])
     assert.equal((await daemon.call("status", { sessionKey })).sessionKey, sessionKey);
 });
-
-function opening(key: SessionKey, transcript: string): Extract<Change, { readonly do: "open" }> {
-  const how = { parent: null, settings: {}, copy: null, ifExists: "refuse" } as const;
-  return { do: "open", key, transcript, cwd: "/", ...how };
-}
-
-/** A home in which this happened long ago. */
-async function filled(
-  home: string,
-  fill: (store: LocalStore, world: SimulatedWorld) => Promise<void>,
-): Promise<void> {
-  const world = new SimulatedWorld(1);
-  const died = (fault: Error): never => {
-    throw fault;
-  };
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  const store = await LocalStore.open(home, { world, log: openLog("silent"), died });
-  await fill(store, world);
-  await store.close();
-}

@@ -1,4 +1,4 @@
-// Going through the links of a list by keys: the one that has the focus is the one that is meant, and Enter opens it as any link.
+// Going through the links of a list by keys: the one that has the focus is the one that is meant, and Enter opens it like every link.
 
 /** The next or the one before; the first, if none has the focus. */
 export function stepIn(list: HTMLElement | null, by: 1 | -1): void {

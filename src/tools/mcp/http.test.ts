@@ -4,19 +4,10 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
+import { freePort } from "../../../test/fixtures/port.ts";
 import { address, Rig, run, textOf, until } from "../../../test/mcp/rig.ts";
 
 const LONG = { duration: 60, steps: 1 };
-
-/** Of a server that is not there any more: nobody else is given the number so soon. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 test("the everything server over HTTP: its tools are ours, its death in a call is the call's error, it comes back", async (test) => {
   const rig = await Rig.open(test);

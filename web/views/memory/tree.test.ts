@@ -32,7 +32,7 @@ test("notes stand in the folders of their paths, MEMORY.md before all, and none 
   ]);
 });
 
-test("names that objects have of themselves are folders as any other", () => {
+test("names that objects have of themselves are folders like all others", () => {
   const tree = treeOf([note("memory/__proto__/a.md"), note("memory/constructor/b.md")]);
   assert.deepEqual(
     tree.folders.map(({ path }) => path),
