@@ -6,6 +6,7 @@ import { Login } from "./login.tsx";
 import { Shell } from "./shell.tsx";
 import { watchRows } from "./state/rows.ts";
 import { apply } from "./state/theme.ts";
+import { watchBearer } from "./wire/scope.ts";
 import { connect, hurry } from "./wire/socket.ts";
 import { token } from "./wire/token.ts";
 import "./style/base.css";
@@ -20,6 +21,7 @@ function Page() {
 
 apply();
 watchRows();
+watchBearer();
 effect(() => {
   void token.value; // A new one needs a new connection; nothing else does.
   untracked(connect);

@@ -28,6 +28,12 @@ const revokeTokenInput = z.strictObject({ name: z.string().min(1).describe("The 
 
 const row = z.strictObject({ name: z.string(), scope, madeAt: z.string() });
 
+const whoamiInput = z.strictObject({});
+const bearer = z.strictObject({
+  name: z.string().describe("What the caller's token is called; `owner` is who started the daemon."),
+  scope,
+});
+
 const tokenList = z.strictObject({ tokens: z.array(row) });
 const createdToken = row.extend({
   token: z.string().describe("The token itself. It is told this once, and kept nowhere."),
@@ -36,6 +42,11 @@ const revokedToken = z.strictObject({
   name: z.string(),
   revoked: z.boolean().describe("False: there is none of that name."),
 });
+
+async function whoami(_system: System, caller: Caller): Promise<Done<z.input<typeof bearer>>> {
+  if (caller.kind !== "person") throw new Fault("forbidden", "a session has no token");
+  return just({ name: caller.principal, scope: caller.scope });
+}
 
 async function tokens(system: System): Promise<Done<z.input<typeof tokenList>>> {
   const rows = await kept(system).list();
@@ -75,6 +86,17 @@ function shownRow({ name: called, scope: may, madeAtMs }: TokenRow): z.input<typ
 
 /** Their rows in the table. */
 export const tokenCalls = {
+  whoami: call({
+    about: "Who is calling: the name of the token, and what it may.",
+    who: "person",
+    tool: null,
+    scope: "read",
+    http: "GET /whoami",
+    input: whoamiInput,
+    output: bearer,
+    idempotent: true,
+    run: whoami,
+  }),
   tokens: call({
     about: "The tokens by which others may call this gateway: names and scopes, never the tokens themselves.",
     who: "person",

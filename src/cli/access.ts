@@ -106,6 +106,20 @@ async function revoke({ client: find, screen, signal }: Invocation, name: string
   return 0;
 }
 
+export const whoami: Command = {
+  name: "whoami",
+  summary: "whose token this is, and what it may",
+  arguments: [],
+  options: [],
+  more: "A token may read (look), operate (also work with sessions) or admin (also say who may).",
+  run: async ({ client, screen, signal }) => {
+    const caller = await (await client()).call("whoami", {}, signal);
+    if (screen.json) json(screen, caller);
+    else screen.out(`${caller.name} (${caller.scope})\n`);
+    return 0;
+  },
+};
+
 const MODEL_ACTIONS = ["list", "test"] as const;
 
 export const models: Command = {

@@ -1,6 +1,6 @@
 // The list of commands: what there is, in the order that help shows it.
 
-import { models, token } from "./access.ts";
+import { models, token, whoami } from "./access.ts";
 import { archive, archives, restore } from "./archives.ts";
 import { chat } from "./chat.ts";
 import type { Command } from "./command.ts";
@@ -41,6 +41,6 @@ export const GROUPS: readonly Group[] = [
   },
   { title: "Ruling", commands: [abort, stop, cont, kill, nice, limit, pin, label, model] },
   { title: "Going on", commands: [compact, handoff, rewind, reset, fork, archive, restore, rm, cron] },
-  { title: "The daemon", commands: [serve, page, mcp, token, config, doctor, completion] },
+  { title: "The daemon", commands: [serve, page, mcp, token, whoami, config, doctor, completion] },
   { title: "The home", commands: [upkeep, archives, exportCommand, fsck, rebuild, backup] },
 ];

@@ -38,6 +38,7 @@ const READING: ReadonlySet<string> = new Set([
     "models",
     "config",
     "tokens",
+    "whoami",
     "context",
     "result",
     "memory",

@@ -255,6 +255,7 @@ test("what every call gives is of the shape that the table says", async (t) => {
     outbox: { refused: true },
     redeliver: { id: refused?.id ?? "" },
     overview: {},
+    whoami: {},
     models: {},
     config: {},
     testModel: { model: "rehearsal/default" },

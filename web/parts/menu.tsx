@@ -8,6 +8,8 @@ export interface Deed {
   readonly name: string;
   readonly icon?: IconName;
   readonly isDangerous?: boolean;
+  /** That does the same where the menu is, so that whoever opens it learns it. */
+  readonly key?: string;
   /** Why it cannot be done now; absent: it can. */
   readonly unless?: string | undefined;
   readonly run: () => void;
@@ -97,7 +99,7 @@ function List({ label, deeds, at, close, leave }: ListParts) {
 }
 
 function Item({ deed, close }: { readonly deed: Deed; readonly close: () => void }) {
-  const { name, icon, isDangerous = false, unless, run } = deed;
+  const { name, icon, isDangerous = false, unless, key, run } = deed;
   return (
     <button
       type="button"
@@ -105,6 +107,7 @@ function Item({ deed, close }: { readonly deed: Deed; readonly close: () => void
       tabIndex={-1}
       class={isDangerous ? "danger" : ""}
       aria-disabled={unless !== undefined}
+      {...(key === undefined ? {} : { "aria-keyshortcuts": key })}
       {...(unless === undefined ? {} : { title: unless })}
       onClick={() => {
         if (unless !== undefined) return;
@@ -113,7 +116,8 @@ function Item({ deed, close }: { readonly deed: Deed; readonly close: () => void
       }}
     >
       {icon !== undefined && <Icon name={icon} />}
-      {name}
+      <span>{name}</span>
+      {key !== undefined && <kbd aria-hidden="true">{key}</kbd>}
     </button>
   );
 }

@@ -11,21 +11,29 @@ interface Toast {
   readonly id: number;
   readonly text: string;
   readonly isBad: boolean;
+  readonly remedy: Remedy | null;
+}
+
+/** What can be done about what was told: Undo, mostly. */
+interface Remedy {
+  readonly name: string;
+  readonly run: () => void;
 }
 
 const toasts = signal<readonly Toast[]>([]);
 const SHOWN_MS = 6_000;
+const REMEDY_MS = 15_000; // who was surprised needs a moment
 const TOASTS_MAX = 4;
 let made = 0;
 
-export function tell(text: string, isBad = false): void {
+export function tell(text: string, isBad = false, remedy: Remedy | null = null): void {
   made += 1;
-  const toast: Toast = { id: made, text: clean(text), isBad };
+  const toast: Toast = { id: made, text: clean(text), isBad, remedy };
   const others = toasts.value.filter((each) => each.text !== toast.text); // Said again, it is not there twice.
   const isCrowded = others.length >= TOASTS_MAX;
   const first = isCrowded ? (others.find((each) => !each.isBad) ?? others[0]) : undefined;
   toasts.value = [...others.filter((each) => each !== first), toast];
-  if (!isBad) setTimeout(() => dismiss(toast), SHOWN_MS);
+  if (!isBad) setTimeout(() => dismiss(toast), remedy === null ? SHOWN_MS : REMEDY_MS);
 }
 
 function dismiss(toast: Toast): void {
@@ -68,9 +76,22 @@ export function Toasts() {
       {shown.map((toast) => (
         <div key={toast.id} class={`toast${toast.isBad ? " bad" : ""}`}>
           <span>{toast.text}</span>
+          {toast.remedy !== null && <Remedied toast={toast} remedy={toast.remedy} />}
           {toast.isBad && <Button icon="close" label="Dismiss" look="quiet" onClick={() => dismiss(toast)} />}
         </div>
       ))}
     </div>
+  );
+}
+
+function Remedied({ toast, remedy }: { readonly toast: Toast; readonly remedy: Remedy }) {
+  const done = (): void => {
+    dismiss(toast);
+    remedy.run();
+  };
+  return (
+    <Button look="quiet" onClick={done}>
+      {remedy.name}
+    </Button>
   );
 }
