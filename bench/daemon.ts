@@ -7,8 +7,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
-const BUILT = new URL("../dist/cli/main.js", import.meta.url).pathname;
+const BUILT = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
 export class Daemon {
   readonly home: string;

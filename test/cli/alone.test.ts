@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 import { scratch } from "../fixtures/home.ts";
 import { CLI } from "../gateway/daemon.ts";
 import { ran, type Ran } from "./stage.ts";
 
-const BIN = new URL("../../bin/sessiond.cjs", import.meta.url).pathname;
+const BIN = fileURLToPath(new URL("../../bin/sessiond.cjs", import.meta.url));
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   version: string;
 };

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -85,7 +86,7 @@ test("a message of a webhook is answered through it, also when the daemon is kil
 });
 
 test("the demo kills a daemon in the middle of three researches, and their answers arrive", async () => {
-  const demo = new URL("../../examples/demo.ts", import.meta.url).pathname;
+  const demo = fileURLToPath(new URL("../../examples/demo.ts", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [demo], { timeout: 60_000 });
   for (const words of [
     "KILLED",

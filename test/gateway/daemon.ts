@@ -7,13 +7,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { Input, Output } from "../../src/calls/door.ts";
 import type { CallName } from "../../src/calls/table.ts";
 import { faultFrom, type FaultCode } from "../../src/base/fault.ts";
 import type { Said } from "./line.ts";
 import { afterwards, scratch } from "../fixtures/home.ts";
 
-export const CLI = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+export const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 interface Wishes {
   /** Where its home is; without it, in a folder of its own. */

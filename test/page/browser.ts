@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterwards } from "../fixtures/home.ts";
 import type { Daemon } from "../gateway/daemon.ts";
 
-const CACHE = new URL("../../node_modules/.cache/chromium", import.meta.url).pathname;
-const BUILT = new URL("../../dist/web/index.html", import.meta.url).pathname;
+const CACHE = fileURLToPath(new URL("../../node_modules/.cache/chromium", import.meta.url));
+const BUILT = fileURLToPath(new URL("../../dist/web/index.html", import.meta.url));
 
 /** As root there is no sandbox; and a browser talks to many, if it is not told that it may not. */
 const FLAGS = [

@@ -3,12 +3,13 @@
 
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { Daemon } from "../gateway/daemon.ts";
 import { launch, visitIn, type Visit } from "./browser.ts";
 import { MAIN, play, STAGE_CONFIG } from "./stage.ts";
 
-const OUT = new URL("../../docs/page/", import.meta.url).pathname;
+const OUT = fileURLToPath(new URL("../../docs/page/", import.meta.url));
 
 interface Picture extends Visit {
   readonly name: string;
