@@ -11,6 +11,7 @@ import { Help } from "./help.tsx";
 import { useKeys } from "./state/keys.ts";
 import { go, hrefOf, place, type View } from "./state/place.ts";
 import { cycleTheme, theme } from "./state/theme.ts";
+import { bearer } from "./wire/scope.ts";
 import { connection, connections } from "./wire/socket.ts";
 import { views } from "./views/views.tsx";
 
@@ -41,7 +42,7 @@ export function Shell() {
         Skip to the view
       </a>
       <Rail view={view} help={() => setHelping(true)} />
-      <Away />
+      <Lines />
       <main id="view" tabIndex={-1} key={view} aria-label={nameOf(view)}>
         <Shown />
       </main>
@@ -123,12 +124,38 @@ function Rail({ view, help }: { readonly view: View; readonly help: () => void }
   );
 }
 
+/** What holds for every view. Their places are there before them: so who does not see them is told when they come. */
+function Lines() {
+  return (
+    <div class="lines">
+      <div role="status">
+        <Away />
+      </div>
+      <div role="status">
+        <Looking />
+      </div>
+    </div>
+  );
+}
+
 /** Said only when it was there before: a page that opens is connecting anyway. */
 function Away() {
   if (connection.value !== "away" || connections.value === 0) return null;
   return (
-    <p class="away" role="status">
+    <p class="away">
       The daemon is away. What you see is what was there last; this page goes on by itself when it is back.
+    </p>
+  );
+}
+
+/** Who may only look is told so here, once, and not by every button that is refused. */
+function Looking() {
+  const { value } = bearer;
+  if (value?.scope !== "read") return null;
+  return (
+    <p>
+      <b>Read only.</b> The token <code>{oneLine(value.name)}</code> may look at everything, and change
+      nothing. <a href={hrefOf("settings", null, { part: "tokens" })}>How to get one that may more</a>
     </p>
   );
 }

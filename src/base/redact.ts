@@ -47,6 +47,36 @@ export function redacted(text: string): string {
   return SHAPES.reduce((out, [pattern, shown]) => out.replaceAll(pattern, shown), text);
 }
 
+/**
+ * The same of all texts in a value, however deep they are. Names are texts too: a map may have anything as its keys. What is a secret
+ * by the name that it has ({ password: "…" }) is known only together with the name: `under` is the name it stands under.
+ */
+export function redactedIn(value: unknown, under: string | null = null): unknown {
+  if (typeof value === "string") return under === null ? redacted(value) : redactedUnder(under, value);
+  if (Array.isArray(value)) return value.map((each) => redactedIn(each, under));
+  if (typeof value !== "object" || value === null) return value;
+  const pair = pairIn(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [
+      redacted(name),
+      redactedIn(part, pair !== null && name === pair.holder ? pair.name : name),
+    ]),
+  );
+}
+
+/** A variable or a header as many write it down: { name: "API_KEY", value: "…" }. Null: it is none. */
+function pairIn(value: object): { readonly name: string; readonly holder: string } | null {
+  const { name, key } = value as { readonly name?: unknown; readonly key?: unknown };
+  const named = typeof name === "string" ? name : key;
+  return typeof named === "string" && "value" in value ? { name: named, holder: "value" } : null;
+}
+
+function redactedUnder(name: string, text: string): string {
+  const before = `${name}: `;
+  const both = redacted(before + text);
+  return both.startsWith(before) ? both.slice(before.length) : redacted(text);
+}
+
 /** A part of a text that is not shown, and what is in its place. */
 export interface Hidden {
   readonly from: number;
@@ -73,6 +103,38 @@ export function secretsIn(text: string): readonly Hidden[] {
     else apart[apart.length - 1] = { ...last, to: Math.max(last.to, each.to) };
   }
   return apart;
+}
+
+/** How the shapes begin that have blanks in them. */
+const BEGINNINGS: readonly RegExp[] = [
+  /-----BEGIN(?: [A-Z ]{0,40})?$/,
+  /\b(?:bearer|basic) $/i,
+  new RegExp(`(?<![A-Za-z])${NAMES}${QUOTE}?\\s{0,4}(?:[:=]\\s{0,4}(?:\\[\\s{0,4})?)?$`, "i"),
+  new RegExp(
+    `\\b(?:name|key)${QUOTE}?\\s{0,4}(?::\\s{0,4}(?:${QUOTE}(?:[A-Za-z0-9_-]{0,60}[_-])?${NAMES}${QUOTE}\\s{0,4}` +
+      `(?:,\\s{0,4}(?:${QUOTE}?value${QUOTE}?\\s{0,4}(?::\\s{0,4})?)?)?)?)?$`,
+    "i",
+  ),
+];
+
+/** Characters of the longest of these beginnings, and more: further back none of them begins. */
+const BEGINNING_CHARS_MAX = 256;
+
+/**
+ * Where, in a text that goes on, what comes next may still make a secret of the end: the last word, and what would make one of it. Its
+ * length: nowhere. Up to there the text says by itself what is a secret in it, but for one that `secretsIn` finds to reach its end.
+ */
+export function openIn(text: string): number {
+  let word = text.length;
+  while (word > 0 && !isBetweenWords(text.charCodeAt(word - 1))) word -= 1;
+  const before = text.slice(Math.max(0, word - BEGINNING_CHARS_MAX), word);
+  const at = BEGINNINGS.map((pattern) => before.search(pattern)).filter((found) => found >= 0);
+  return at.length === 0 ? word : word - before.length + Math.min(...at);
+}
+
+/** A blank; or a letter of those who write without any (Chinese, Japanese), of which no secret is made. */
+function isBetweenWords(code: number): boolean {
+  return code <= 32 || code === 0xa0 || (code >= 0x2e80 && code < 0xd800);
 }
 
 /** Call it before anything is cut off: a text that ends in the middle of a secret would keep its beginning. */

@@ -66,7 +66,11 @@ const row = z.strictObject({
 const archivesOutput = z.strictObject({ archives: z.array(row), next: z.string().nullable() });
 
 const restoreInput = z.strictObject({
-  id: idOrBeginning,
+  id: idOrBeginning.describe(
+    `The id of an archive, or the beginning of it: at least ${ARCHIVE_BEGIN_CHARS_MIN} characters, that no other begins with. With ` +
+      "`tree`, also the key of a session that is there: then what was put away below it comes back, as much as in one moment can; " +
+      "`away` says how much is left for the next time.",
+  ),
   swap: z
     .boolean()
     .default(false)
@@ -80,10 +84,17 @@ const restoreInput = z.strictObject({
     .describe(
       `True: what was put away below it comes back too, all in the same moment; at most ${RESTORED_BELOW_MAX} sessions.`,
     ),
+  together: z
+    .boolean()
+    .default(false)
+    .describe(
+      "True: of what was put away below it, what went in the same moment as it comes back too, and nothing that went before: it " +
+        "undoes `archive`.",
+    ),
 });
 const restoredOutput = z.strictObject({
   sessionKey,
-  entries: z.int(),
+  entries: z.int().describe("Of what came back itself; 0: it was there."),
   archived: id.nullable().describe("The session that was in its place; null: there was none."),
   below: z.int().describe("How many sessions below it came back with it."),
   away: z
@@ -194,9 +205,10 @@ async function found({ store }: System, text: string): Promise<Archive> {
 /** Its files are as they were before anybody is told that it is back: so a crash in between leaves an archive that is not packed. */
 async function restore(
   system: System,
-  _caller: Caller,
+  caller: Caller,
   input: z.output<typeof restoreInput>,
 ): Promise<Done<z.input<typeof restoredOutput>>> {
+  if (input.id.startsWith("agent:")) return await restoreBelow(system, caller, input);
   const archived = await found(system, input.id);
   const { id: one, key } = archived;
   const present = await system.store.session(key);
@@ -205,13 +217,16 @@ async function restore(
       todo: "archive that one first, or restore with `swap` (`sessiond restore --swap`), which does both at once",
     });
   if (present !== null) await mustRest(system, present, "restored");
-  const { archives: others, taken } = await awayBelow(system.store, key, RESTORED_BELOW_MAX);
-  const along = input.tree ? others : [];
+  const { archives: others, taken } = await awayBelow(system.store, key, {
+    most: RESTORED_BELOW_MAX,
+    atMs: null,
+  });
+  const along = input.tree ? others : input.together ? await gone(system, archived) : [];
   if (along.length > RESTORED_BELOW_MAX)
     throw new Fault(
       "too_large",
       `more than ${RESTORED_BELOW_MAX} sessions below ${key} are archived: nothing was restored`,
-      { todo: "restore it without `tree`, then those that are wanted" },
+      { todo: "restore it alone, then those that are wanted" },
     );
   for (const each of [one, ...along]) await system.store.unpack(each);
   return {
@@ -226,11 +241,41 @@ async function restore(
         entries: entriesOf(archived),
         archived: present?.transcript.id ?? null,
         below: along.length,
-        away: others.length - along.length,
+        away: Math.max(0, others.length - along.length), // Of more than are counted, more may come back.
         taken,
       };
     },
   };
+}
+
+/** Below a session that is there. Who asks until nothing is left has all of it, however much that is. */
+async function restoreBelow(
+  system: System,
+  caller: Caller,
+  { id: named, tree, swap }: z.output<typeof restoreInput>,
+): Promise<Done<z.input<typeof restoredOutput>>> {
+  const { key } = await reached(system, caller, parseKey(named));
+  if (!tree || swap)
+    throw new Fault(
+      "bad_input",
+      `${key} is there: what is below it comes back with \`tree\`, without \`swap\``,
+    );
+  const { archives: all, taken } = await awayBelow(system.store, key, {
+    most: RESTORED_BELOW_MAX,
+    atMs: null,
+  });
+  const some = all.slice(0, RESTORED_BELOW_MAX);
+  for (const each of some) await system.store.unpack(each);
+  const told = { sessionKey: key, entries: 0, archived: null, taken };
+  return {
+    changes: some.map((each) => ({ do: "restore", archive: each, over: null })),
+    output: () => ({ ...told, below: some.length, away: all.length - some.length }),
+  };
+}
+
+/** Below it, in the same moment: a tree is archived in one commit. */
+async function gone({ store }: System, { key, archivedAtMs }: Archive): Promise<readonly string[]> {
+  return (await awayBelow(store, key, { most: RESTORED_BELOW_MAX, atMs: archivedAtMs })).archives;
 }
 
 async function purgeArchive(

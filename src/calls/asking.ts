@@ -137,7 +137,7 @@ export async function status(
   if (model === undefined) return just(await statusOf(system, session));
   if (caller.kind === "agent" && session.key !== caller.session.key)
     throw new Fault("forbidden", "a session sets its own model, and no other's");
-  if (caller.kind === "person" && !isWithin("operate", caller.scope))
+  if (caller.kind === "person" && (caller.onlyAsks || !isWithin("operate", caller.scope)))
     throw new Fault("forbidden", "status: to set a model is to change the session: use `set`");
   const { changes, settings } = setting(system, session, { model: model === "default" ? null : model }, null);
   const after = await statusOf(system, { ...session, settings });

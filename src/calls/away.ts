@@ -9,6 +9,11 @@ export interface AwayBelow {
   readonly taken: number; //               so many have a session in their place now
 }
 
+export interface Looked {
+  readonly most: number;
+  readonly atMs: number | null; // only what was put away in that moment; null: whenever it was
+}
+
 /**
  * A conversation before a reset is none that was put away. Below who has a session now is not looked: that one can be asked for. And a
  * key that was given again, below somebody else, is that one's.
@@ -16,14 +21,15 @@ export interface AwayBelow {
 export async function awayBelow(
   store: Pick<Store, "session" | "archives">,
   top: SessionKey,
-  most: number,
+  { most, atMs }: Looked,
 ): Promise<AwayBelow> {
   const archives: string[] = [];
   const keys = new Set([top]);
   const taken = new Set<SessionKey>();
   for (const parent of keys)
-    for await (const { id, key, why } of archivesIn(store, { parent, newest: true })) {
+    for await (const { id, key, why, archivedAtMs } of archivesIn(store, { parent, newest: true })) {
       if (keys.has(key) || taken.has(key) || why === "reset") continue;
+      if (atMs !== null && archivedAtMs !== atMs) continue;
       const [newest] = (await store.archives({ key, newest: true, limit: 1 })).rows;
       if (newest?.id !== id) continue;
       if ((await store.session(key)) !== null) taken.add(key);

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../limits.ts";
 import { THINKING } from "../models/model.ts";
-import { JOB_FAILURES_MAX, JOB_TIMES_TOLD } from "./limits.ts";
+import { JOB_FAILURES_MAX, JOB_TIMES_MAX, JOB_TIMES_TOLD } from "./limits.ts";
 import { limit, MESSAGE_ID_CHARS_MAX } from "./schemas.ts";
 import { limitsInput } from "./setting-shapes.ts";
 
@@ -144,6 +144,22 @@ export const editInput = z.strictObject({
 
 export const runsInput = z.strictObject({ job, limit });
 
+export const timesInput = z.strictObject({
+  job: job
+    .optional()
+    .describe("Of this job, by its id or name; or else by exactly one of at, every and cron."),
+  at: spec.at,
+  every: spec.every,
+  cron: spec.cron,
+  timezone: spec.timezone,
+  limit: z
+    .int()
+    .min(1)
+    .max(JOB_TIMES_MAX)
+    .optional()
+    .describe(`How many at most, 1 to ${JOB_TIMES_MAX} (${JOB_TIMES_TOLD}).`),
+});
+
 /**
  * One tool for all of it. What belongs to which action is said by that action's own shape. Its words are part of every request
  * that is paid for, so they are few, and what an operator sees to (grace, stagger, keep, limits, failures) is not among them.
@@ -273,6 +289,16 @@ export const history = z.strictObject({
   name: z.string(),
   timezone: row.shape.timezone,
   runs: z.array(run).describe("Newest first; the one that goes on is the first."),
+});
+
+export const times = z.strictObject({
+  when: row.shape.when,
+  timezone: row.shape.timezone,
+  times: z
+    .array(z.string())
+    .describe(
+      "When it fires, soonest first, with its stagger; fewer than were asked for: there are no more.",
+    ),
 });
 
 export const removed = z.strictObject({ id: z.string(), name: z.string(), removed: z.literal(true) });

@@ -67,7 +67,7 @@ export async function wanted(
     schedule: scheduleOf(input, now),
     target,
     message: messageOf(input.message),
-    model: input.model === undefined ? null : system.catalog.find(input.model).id,
+    model: input.model === undefined ? null : modelNamed(system, input.model),
     thinking: input.thinking ?? null,
     limits: limitsFor(caller, target, input.limits ?? null),
     delivery,
@@ -113,7 +113,7 @@ export async function changed(
     ...(schedule === null ? {} : { schedule }),
     ...(input.target === undefined ? {} : { target }),
     ...(message === undefined ? {} : { message: messageOf(message) }),
-    ...(model === undefined ? {} : { model: model === null ? null : system.catalog.find(model).id }),
+    ...(model === undefined ? {} : { model: model === null ? null : modelNamed(system, model) }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(limits === undefined ? {} : { limits: limitsFor(caller, target, mergedLimits(job.limits, limits)) }),
     ...(missed === undefined ? {} : { missed }),
@@ -142,6 +142,10 @@ function spansIn(
 /** A run of an agent's job takes no longer than a turn of its own may. */
 function atMost(caller: Caller, ms: number): number {
   return caller.kind === "agent" ? Math.min(ms, caller.agent.limits.turnSeconds * 1_000) : ms;
+}
+
+function modelNamed({ catalog }: System, name: string): string {
+  return saidOf("model", () => catalog.find(name).id);
 }
 
 function messageOf(message: string): string {
@@ -198,15 +202,32 @@ function mustBeOfFresh(
 // ── Where it runs ───────────────────────────────────────────────────────────────────────────────────────────
 
 /** A session that a text names, for a job of this agent. */
-function sessionNamed(agent: AgentId, text: string): SessionKey {
+function sessionNamed(what: Place, agent: AgentId, text: string): SessionKey {
   if (text === "main") return mainKey(agent);
-  if (text.startsWith("thread:")) return namedChild(agent, { sessionKey: text }) ?? mainKey(agent);
-  return parseKey(text);
+  return saidOf(what, () =>
+    text.startsWith("thread:") ? (namedChild(agent, { sessionKey: text }) ?? mainKey(agent)) : parseKey(text),
+  );
+}
+
+type Place = "target" | "delivery";
+
+/** A refusal begins with what it is about: a job has two places, and who fills in a form is shown which. */
+function saidOf<Of>(what: Place | "model", look: () => Of): Of {
+  try {
+    return look();
+  } catch (error) {
+    throw aboutIt(what, error);
+  }
+}
+
+function aboutIt(what: string, error: unknown): unknown {
+  if (!(error instanceof Fault)) return error;
+  return new Fault(error.code, `${what}: ${error.message}`, { cause: error, todo: error.todo });
 }
 
 /** Who does what a target names; without one, or with one that names nobody, main. */
 export function agentMeant(target: string | undefined): string {
-  return target?.startsWith("agent:") === true ? agentOf(parseKey(target)) : "main";
+  return target?.startsWith("agent:") === true ? agentOf(saidOf("target", () => parseKey(target))) : "main";
 }
 
 async function targetOf(
@@ -216,7 +237,7 @@ async function targetOf(
   text: string,
 ): Promise<{ readonly target: Target; readonly opened: readonly Change[] }> {
   if (text === "fresh") return { target: { kind: "fresh" }, opened: [] };
-  const key = sessionNamed(agent, text);
+  const key = sessionNamed("target", agent, text);
   const target: Target = { kind: "session", key };
   if (agentOf(key) !== agent)
     throw new Fault(
@@ -227,7 +248,9 @@ async function targetOf(
   mustStay("target", key, found);
   if (found === null && (caller.kind === "person" || describeKey(key).kind === "thread"))
     return { target, opened: [await opening(system, key)] }; // J2
-  await reached(system, caller, key);
+  await reached(system, caller, key).catch((error: unknown) => {
+    throw aboutIt("target", error);
+  });
   return { target, opened: [] };
 }
 
@@ -260,8 +283,11 @@ async function deliveryOf(
   }
   if (text === "none") return { kind: "none" };
   if (text.startsWith("webhook:")) return webhookIn(system, caller, text);
-  const key = sessionNamed(agent, text);
-  mustStay("delivery", key, await reached(system, caller, key));
+  const key = sessionNamed("delivery", agent, text);
+  const found = await reached(system, caller, key).catch((error: unknown) => {
+    throw aboutIt("delivery", error);
+  });
+  mustStay("delivery", key, found);
   const delivery: Delivery = { kind: "session", key };
   mustSpeakElsewhere(target, delivery);
   return delivery;

@@ -30,7 +30,7 @@ export function wholeOf(job: Job, nowMs: number): Whole {
     at: schedule.kind === "at" ? iso(schedule.atMs) : null,
     every: schedule.kind === "every" ? spanText(schedule.everyMs) : null,
     cron: schedule.kind === "cron" ? schedule.expression : null,
-    times: timesOf(job).map(iso),
+    times: timesOf(job, JOB_TIMES_TOLD).map(iso),
     model: job.model,
     thinking: job.thinking,
     limits: limits && { stepsPerTurn: limits.stepsPerTurn, tokens: limits.tokens, cost: limits.cost },
@@ -92,10 +92,13 @@ export function deliveryText(delivery: Delivery): string {
 }
 
 /** When it fires, from the next time on; none of a job that is disabled. */
-function timesOf({ id, nextAtMs, schedule, staggerMs }: Job): number[] {
+export function timesOf(
+  { id, nextAtMs, schedule, staggerMs }: Pick<Job, "id" | "nextAtMs" | "schedule" | "staggerMs">,
+  most: number,
+): number[] {
   const laterMs = staggerOf(id, staggerMs);
   const times: number[] = [];
-  for (let at = nextAtMs; at !== null && times.length < JOB_TIMES_TOLD; at = nextAfter(schedule, at))
+  for (let at = nextAtMs; at !== null && times.length < most; at = nextAfter(schedule, at))
     times.push(at + laterMs);
   return times;
 }

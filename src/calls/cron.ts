@@ -19,6 +19,7 @@ import * as shape from "./cron-shapes.ts";
 import { countOf, found, mustBeOnly } from "./cron-found.ts";
 import { mustBeAllowed, mustBeSeldom, mustChange, ownAgent, seesJob } from "./cron-rights.ts";
 import { agentMeant, changed, wanted } from "./cron-spec.ts";
+import { timesCalls } from "./cron-times.ts";
 import { rowOf, runOf, wholeOf, zoneOf } from "./cron-views.ts";
 import { JOBS_PER_AGENT_MAX, LISTED_MAX_OF_TOOL } from "./limits.ts";
 import { configured } from "./reach.ts";
@@ -295,6 +296,7 @@ export const cronCalls = {
     idempotent: true,
     run: runs,
   }),
+  ...timesCalls,
   removeJob: call({
     about: "Removes a job with its history. A run that goes on ends as it would; its session stays.",
     who: "person",

@@ -6,10 +6,11 @@ import { shown } from "../base/fits.ts";
 import { CALLED_OFF } from "../base/waiting.ts";
 import type { Change, Receipt } from "../store/change.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { Bus } from "../events/bus.ts";
+import type { Bus, Event } from "../events/bus.ts";
+import type { SessionKey } from "../routing/key.ts";
 import type { Call, Caller, Person, System } from "./call.ts";
 import { carriedOut, inputOf, mustReach } from "./running.ts";
-import { streams, type StreamName, type Streamed, type Streams } from "./streams.ts";
+import { follow, streams, type StreamName, type Streamed, type Streams } from "./streams.ts";
 import { calls, type CallName, type Calls } from "./table.ts";
 
 export type Input<Name extends CallName> = z.input<Calls[Name]["input"]>;
@@ -79,6 +80,16 @@ export class Door {
     mustReach(name, row.scope, caller, false); // To follow is to look.
     const given = await inputOf(name, row.input, input);
     return await row.run(this.#parts.system, this.#parts.bus, given as never, signal);
+  }
+
+  /** The stream `follow` with what was said as it was said: for a door that gives an answer to who asked for it. */
+  async follow(
+    caller: Person,
+    of: { readonly key: SessionKey; readonly from: number },
+    signal: AbortSignal,
+  ): Promise<AsyncGenerator<Event, void>> {
+    mustReach("follow", streams.follow.scope, caller, false);
+    return await follow(this.#parts.system, this.#parts.bus, of, signal);
   }
 
   async #committed(changes: readonly Change[]): Promise<Receipt> {

@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { redacted } from "../base/redact.ts";
+import { redactedIn } from "../base/redact.ts";
 import { ENTRY_LOOKBACK_ENTRIES } from "../limits.ts";
 import { HISTORY_BYTES_MAX } from "./limits.ts";
 import type { Session } from "../sessions/session.ts";
@@ -147,7 +147,7 @@ function earlierThan({ parentId, seq }: Entry): number | null {
 type Shown = Page["entries"][number];
 
 function shownOf(entry: Entry | Gap): Shown {
-  return { ...(clean(entry) as Entry | Gap) };
+  return { ...(redactedIn(entry) as Entry | Gap) };
 }
 
 /** What a page still has room for. */
@@ -192,34 +192,4 @@ async function seqBack(
     if (left === 0) return entry.seq;
   }
   return 1;
-}
-
-/**
- * The same without secrets, however deep they are. Names are texts too: a map may have anything as its keys. What is a secret
- * by the name that it has ({ password: "…" }) is known only together with the name: `under` is the name it stands under.
- */
-function clean(value: unknown, under: string | null = null): unknown {
-  if (typeof value === "string") return under === null ? redacted(value) : cleanUnder(under, value);
-  if (Array.isArray(value)) return value.map((each) => clean(each, under));
-  if (typeof value !== "object" || value === null) return value;
-  const pair = pairIn(value);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [
-      redacted(name),
-      clean(part, pair !== null && name === pair.holder ? pair.name : name),
-    ]),
-  );
-}
-
-/** A variable or a header as many write it down: { name: "API_KEY", value: "…" }. Null: it is none. */
-function pairIn(value: object): { readonly name: string; readonly holder: string } | null {
-  const { name, key } = value as { readonly name?: unknown; readonly key?: unknown };
-  const named = typeof name === "string" ? name : key;
-  return typeof named === "string" && "value" in value ? { name: named, holder: "value" } : null;
-}
-
-function cleanUnder(name: string, text: string): string {
-  const before = `${name}: `;
-  const both = redacted(before + text);
-  return both.startsWith(before) ? both.slice(before.length) : redacted(text);
 }

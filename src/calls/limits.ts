@@ -6,6 +6,10 @@ import { RESULT_BYTES_MAX } from "../limits.ts";
 /** How long a question waits until search has seen what was committed before it: usually some hundredths of a second. */
 export const SEARCH_WAIT_MS = 2_000;
 
+/** Entries that are read at once for who said what was found: others get the reader in between. And characters of who that is. */
+export const SAYING_AT_ONCE = 20;
+export const SAYING_FROM_CHARS_MAX = 200;
+
 /** Characters of one entry that a history tells; of its tool calls, how many, and characters of their arguments. */
 export const HISTORY_ENTRY_CHARS_MAX = 4_000;
 export const HISTORY_CALLS_MAX = 10;
@@ -28,6 +32,19 @@ export const PLAN_STEPS_MAX = 1_000;
 
 /** How long who asks for a run of upkeep is kept waiting at most before it is told how far it is. */
 export const UPKEEP_WAIT_SECONDS_MAX = 60;
+
+/** Characters of a letter that waits which are told, and of who wrote it: a page of them is asked for again and again while somebody looks. */
+export const MAIL_CHARS_TOLD = 1_000;
+export const MAIL_FROM_CHARS_TOLD = 300;
+
+/**
+ * Characters of an answer in pieces that wait until it is known that they are no secret: the longest of the usual keys. Of an answer
+ * with a longer word no more pieces are told: it comes whole.
+ */
+export const PIECE_HELD_CHARS_MAX = 4_096;
+
+/** Characters of a piece's past that are looked at with it: the name that makes a word a secret stands close before it. */
+export const PIECE_PAST_CHARS = 256;
 
 /** Waiting letters that a status counts. */
 export const LETTERS_COUNTED_MAX = 100;
@@ -112,6 +129,9 @@ export const JOB_FAILURES_MAX = 1_000;
 
 /** Times that are told of a job: enough to see whether an expression means what was meant. */
 export const JOB_TIMES_TOLD = 5;
+
+/** Times that can be asked for: as many as a timeline has room for. Each is searched for, and a rare one takes some milliseconds. */
+export const JOB_TIMES_MAX = 50;
 
 /**
  * How long a chat command of a channel is waited for before it is answered: whoever brought it waits too, and some give up after half

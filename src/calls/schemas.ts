@@ -153,6 +153,8 @@ export const row = z.strictObject({
   kind: z.enum(KINDS),
   parent: z.string().nullable(),
   title: z.string().describe("The label, or else the first words a person wrote."),
+  labelled: z.boolean().describe("True: the title is a label that it was given."),
+  pinned: z.boolean().describe("True: upkeep never takes it."),
   state: z.enum(STATES),
   since: z.string().nullable().describe("Since when it is in that state; null: it is idle."),
   step: z.int().nullable().describe("Of the turn that runs; null: none does."),
@@ -165,7 +167,9 @@ export const row = z.strictObject({
   contextTokens: z
     .number()
     .nullable()
-    .describe("Of the last model call; null: this gateway does not have it in memory (`status` reads it)."),
+    .describe(
+      "How large its context was at its last answer, compaction or rewind; null: nobody has said, or an older version wrote its row (`status` reads it).",
+    ),
   windowTokens: z.number().describe("Of the model; 0: not known."),
   tokens: z.number().describe("Of all kinds, without its children's."),
   cost: z.number().describe("In US dollars."),

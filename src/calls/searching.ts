@@ -8,6 +8,7 @@ import { groupsBetween } from "../store/cursor.ts";
 import type { Hits, SearchQuery } from "../store/store.ts";
 import { just, type Caller, type Done, type System } from "./call.ts";
 import { reached } from "./reach.ts";
+import { saidBy, saying } from "./saying.ts";
 import { limit } from "./schemas.ts";
 import { sessionKey } from "./setting-shapes.ts";
 
@@ -27,15 +28,15 @@ export const searchInput = z.strictObject({
   limit,
 });
 
-export const saidHits = z
-  .array(
-    z.strictObject({
-      sessionKey,
-      seq: z.int().describe("The entry that has the words."),
-      snippet: z.string().describe("The words with what stands around them. Secrets are taken out."),
-    }),
-  )
-  .describe("Newest first within a session; of several, mostly.");
+const hit = {
+  sessionKey,
+  seq: z.int().describe("The entry that has the words."),
+  snippet: z.string().describe("The words with what stands around them. Secrets are taken out."),
+};
+const HIT_ORDER = "Newest first within a session; of several, mostly.";
+
+/** As agents are told them, who read many at once: `history` says who said it, and when. */
+export const saidHits = z.array(z.strictObject(hit)).describe(HIT_ORDER);
 
 export const behindGroups = z
   .int()
@@ -43,7 +44,10 @@ export const behindGroups = z
     "Groups of commits that search has not seen yet; those before the question are waited for, a moment. 0: what you see is all there is.",
   );
 
-export const found = z.strictObject({ hits: saidHits, behind: behindGroups });
+export const found = z.strictObject({
+  hits: z.array(z.strictObject({ ...hit, ...saying })).describe(HIT_ORDER),
+  behind: behindGroups,
+});
 
 export async function search(
   system: System,
@@ -54,10 +58,10 @@ export async function search(
   const within = named === undefined ? {} : { key: (await reached(system, caller, parseKey(named))).key };
   const of = agent === undefined ? {} : { agent };
   const { hits, behind } = await seen(system, { text, limit: most, ...of, ...within }, signal);
-  return just({
-    hits: hits.map(({ key, seq, snippet }) => ({ sessionKey: key, seq, snippet: shownSnippet(snippet) })),
-    behind,
+  const told = (await saidBy(system, hits)).map(({ key, seq, at, kind, from, snippet }) => {
+    return { sessionKey: key, seq, at, kind, from, snippet: shownSnippet(snippet) };
   });
+  return just({ hits: told, behind });
 }
 
 /** When search has seen all that was committed before the question; if that takes too long, what it has seen. */

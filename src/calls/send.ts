@@ -136,6 +136,11 @@ export function spawnedId(caller: Caller, id: string): string {
   return letterId(["spawn", principalOf(caller)], id);
 }
 
+/** Whether an id is of such a task. */
+export function isSpawned(id: string): boolean {
+  return id.startsWith(letterId(["spawn"], ""));
+}
+
 export function principalOf(caller: Caller): string {
   return caller.kind === "person" ? caller.principal : caller.session.key;
 }

@@ -11,6 +11,7 @@ import { WATCH_ROWS } from "./limits.ts";
 import { DEFAULT_AGENT, mainKey, parseKey, type SessionKey } from "../routing/key.ts";
 import type { Person, Scope, System } from "./call.ts";
 import { chat, chatInput, chatted } from "./chat.ts";
+import { Pieces } from "./pieces.ts";
 import { followFrom, place, placeAfter, placeIn, type Followed } from "./place.ts";
 import { reached } from "./reach.ts";
 import { row } from "./schemas.ts";
@@ -49,7 +50,9 @@ const followed = z.union([
     type: z.literal("entry"),
     key: z.string(),
     seq: z.int(),
-    entry: z.looseObject({ type: z.string() }).describe("As it is in the transcript."),
+    entry: z
+      .looseObject({ type: z.string() })
+      .describe("As it is in the transcript, without secrets: what `entries` gives."),
   }),
   z.strictObject({
     type: z.literal("state"),
@@ -62,7 +65,11 @@ const followed = z.union([
     turn: z.string(),
     step: z.int(),
     kind: z.enum(["text", "thinking"]),
-    text: z.string().describe("A piece of what the model says. The whole comes as an entry, or never."),
+    text: z
+      .string()
+      .describe(
+        "A piece of what the model says, whole words, without secrets. The whole comes as an entry, or never.",
+      ),
   }),
 ]);
 
@@ -75,7 +82,8 @@ const watched = z.union([
 export const streams = {
   follow: stream({
     about:
-      "What happens in a session: every entry of its transcript, its states, and pieces of answers while a model speaks.",
+      "What happens in a session: every entry of its transcript, its states, and pieces of answers while a model speaks. Secrets " +
+      "are taken out, as `entries` does.",
     scope: "read",
     http: "GET /sessions/:sessionKey/events",
     input: z.strictObject({
@@ -122,7 +130,7 @@ export const streams = {
 export type Streams = typeof streams;
 export type StreamName = keyof Streams;
 
-/** `from` null: from now on. */
+/** As it is, secrets and all: for a program that embeds sessions, and for who is answered. `from` null: from now on. */
 export async function follow(
   system: System,
   bus: Bus,
@@ -150,11 +158,14 @@ async function* withResume(
   events: AsyncIterable<Event>,
   bornAtMs: number,
 ): AsyncGenerator<Streamed<z.input<typeof followed>>> {
+  const pieces = new Pieces();
   for await (const event of events)
-    yield {
-      event: event as z.input<typeof followed>,
-      resume: event.type === "entry" ? placeAfter(event.entry, bornAtMs) : null,
-    };
+    for (const told of pieces.of(event))
+      yield {
+        event: told as z.input<typeof followed>,
+        // Of the entry as it is: that is what it is compared with.
+        resume: event.type === "entry" && told.type === "entry" ? placeAfter(event.entry, bornAtMs) : null,
+      };
 }
 
 /** Whoever reads slowly hears of each session less often, and in the end `cursor_expired`: nothing is kept for it. */

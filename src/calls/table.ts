@@ -11,6 +11,7 @@ import { cronCalls } from "./cron.ts";
 import { fork, forked, forkInput } from "./fork.ts";
 import { heartbeatCalls } from "./heartbeat.ts";
 import { lookingCalls } from "./looking.ts";
+import { mail } from "./mail.ts";
 import { memoryCalls } from "./memory.ts";
 import { remove, removed, removeInput } from "./removing.ts";
 import { outbox, redeliver } from "./outbox.ts";
@@ -122,6 +123,7 @@ const rows = {
     run: list,
   }),
   ...lookingCalls,
+  mail,
   set: call({
     about: "Changes settings of a session. null: as the agent's configuration says.",
     who: "person",

@@ -30,7 +30,11 @@ const row = z.strictObject({ name: z.string(), scope, madeAt: z.string() });
 
 const whoamiInput = z.strictObject({});
 const bearer = z.strictObject({
-  name: z.string().describe("What the caller's token is called; `owner` is who started the daemon."),
+  name: z
+    .string()
+    .describe(
+      "What the caller's token is called; `owner` is who started the daemon, `local` a program that embeds sessions.",
+    ),
   scope,
 });
 

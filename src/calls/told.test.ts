@@ -6,7 +6,7 @@ import { DEFAULT_AGENT, mainKey } from "../routing/key.ts";
 import { afterBeatId } from "../mail/beat.ts";
 import { reportId } from "../mail/task.ts";
 import type { Block, Body, Entry } from "../transcript/entry.ts";
-import { aboutOf, beginsAnew, itemOf, type Item } from "./told.ts";
+import { aboutOf, beginsAnew, itemOf, sayerOf, type Item } from "./told.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 const KEY = mainKey(DEFAULT_AGENT);
@@ -187,4 +187,17 @@ test("whatever others wrote into an entry, something can be said of it", () => {
     assert.equal(itemOf(entry(each as unknown as Body)).seq, 7);
   });
   fc.assert(property);
+});
+
+test("who said what was found is a word or two, or none where its entry cannot be read", () => {
+  const said = (kind: string | null, from: string | null = null): string => sayerOf({ kind, from });
+  assert.deepEqual(
+    [said("user"), said("user", "a person"), said("user", "telegram:ann"), said("user", KEY)],
+    ["you", "you", "telegram:ann", KEY],
+  );
+  assert.deepEqual(
+    [said("assistant"), said("toolResult", "exec"), said("toolResult"), said("compaction")],
+    ["the model", "result of exec", "a tool", "a summary"],
+  );
+  assert.deepEqual([said("custom_message"), said(null)], ["sessiond", ""]);
 });

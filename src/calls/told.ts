@@ -151,6 +151,31 @@ function messageOf(entry: Extract<Entry, { type: "message" }>): Told {
   }
 }
 
+/** Who said something that was found, by what `search` tells of it. Empty: nobody knows. */
+export function sayerOf({
+  kind,
+  from,
+}: {
+  readonly kind: string | null;
+  readonly from: string | null;
+}): string {
+  switch (kind) {
+    case null:
+      return "";
+    case "user":
+      return from === null || from === "a person" ? "you" : from;
+    case "assistant":
+      return "the model";
+    case "toolResult":
+      return from === null ? "a tool" : `result of ${from}`;
+    case "compaction":
+    case "branch_summary":
+      return "a summary";
+    default:
+      return "sessiond";
+  }
+}
+
 /** Of an alert: what is to be done about it stands before the first blank line, and is for the model (timers/alert.ts). */
 function foundIn(text: string): string {
   const at = text.indexOf("\n\n");

@@ -41,6 +41,12 @@ const planOutput = z.strictObject({
   mode: z.enum(["warn", "enforce"]),
   madeAt: z.string().describe("One that took long to make is told again to whoever asks soon after."),
   totals,
+  erases: z
+    .string()
+    .nullable()
+    .describe(
+      "What the archives that it erases are called together. Pass it to `upkeep` as `agreed`; null: none is erased.",
+    ),
   usedBytes: bytes.describe("On the disk now: transcripts, archives and blobs."),
   leftBytes: bytes.describe("About what is left of it afterwards."),
   overBytes: bytes.describe(
@@ -51,8 +57,20 @@ const planOutput = z.strictObject({
   next: z.string().nullable().describe("The cursor of the next page; null: there is none."),
 });
 
+/** More than what a plan calls it. */
+const AGREED_CHARS_MAX = 100;
+
 const runInput = z.strictObject({
   run: z.string().optional().describe("Wait for this one, which was begun before."),
+  agreed: z
+    .string()
+    .max(AGREED_CHARS_MAX)
+    .nullable()
+    .optional()
+    .describe(
+      "`erases` of the plan that you agreed to, also null: refused (`conflict`), and nothing is done, if an archive would be erased " +
+        "that was not in it. Fewer may be. Without it, whatever is due is done. A run that is under way is told as it is.",
+    ),
   waitSeconds: z
     .int()
     .min(0)
@@ -130,15 +148,19 @@ function stepOf(one: Step): z.input<typeof step> {
 async function run(
   { upkeep, world }: System,
   _caller: Caller,
-  { run: id, waitSeconds }: z.output<typeof runInput>,
+  { run: id, agreed, waitSeconds }: z.output<typeof runInput>,
   signal: AbortSignal,
 ): Promise<Done<z.input<typeof runOutput>>> {
-  const found = id === undefined ? upkeep.run() : upkeep.find(id);
+  const found = id === undefined ? upkeep.run(agreed) : upkeep.find(id);
   if (found === null)
     throw new Fault("not_found", `there is no run ${id} of upkeep`, {
       todo: "start another: sessiond was restarted since, or another run came after it; whatever is left is found again",
     });
   await unlessAborted(unlessLate(world, waitSeconds * 1_000, found.ended), signal);
+  if (found.isRefused)
+    throw new Fault("conflict", "the plan has changed since: it would erase more than was agreed to", {
+      todo: "look again: nothing was done; ask for the plan, and agree to that one",
+    });
   return just(runOf(found));
 }
 

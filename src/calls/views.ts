@@ -10,7 +10,6 @@ import {
 } from "./limits.ts";
 import type { Outgoing } from "../mail/letter.ts";
 import type { Model } from "../models/model.ts";
-import { detailsOf } from "../context/compaction.ts";
 import { waitedForBy } from "../children/waiting.ts";
 import { agentOf, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
@@ -18,6 +17,7 @@ import { agentFor, inForce, type InForce } from "../sessions/inforce.ts";
 import type { RunState, Session } from "../sessions/session.ts";
 import { shownTitle } from "../store/rules.ts";
 import { textOf, type Block, type Entry, type Gap } from "../transcript/entry.ts";
+import { contextTokensOf } from "../transcript/fold.ts";
 import { isAllowed } from "../tools/tool.ts";
 import type { Failover } from "../turns/spoken.ts";
 import { isNote } from "../transcript/note.ts";
@@ -41,13 +41,15 @@ export function rowOf(system: System, session: Session): Row {
     kind: session.kind,
     parent: session.parent,
     title: redacted(shownTitle(session)),
+    labelled: session.settings.label !== null,
+    pinned: session.settings.pinned,
     state: now,
     since: sinceOf(state),
     step: state.kind === "running" ? state.step : null,
     class: worker?.class ?? null,
     why: now === "idle" ? null : brief(whyOf(system, session, 0, worker?.waitsFor ?? []), WHY_CHARS_MAX),
     model: model.id,
-    contextTokens: contextIn(worker?.known ?? null),
+    contextTokens: session.transcript.contextTokens || null,
     windowTokens: model.windowTokens,
     tokens: usage.input + usage.output + usage.cacheRead + usage.cacheWrite,
     cost: usage.cost,
@@ -60,13 +62,6 @@ export function rowOf(system: System, session: Session): Row {
 function sinceOf(state: RunState): string | null {
   if (state.kind === "idle") return null;
   return iso(state.kind === "ended" ? state.atMs : state.sinceMs);
-}
-
-/** Null: it is not in memory, and to read it is too much for a row of many. */
-function contextIn(known: readonly Entry[] | null): number | null {
-  if (known === null) return null;
-  const last = known.findLast((entry) => entry.type === "compaction" || tokensOf(entry) > 0);
-  return last === undefined ? 0 : tokensOf(last);
 }
 
 /** Who waits for a slot is `queued`: that is not written down, because it would be a commit more for every turn. */
@@ -184,20 +179,21 @@ const DOING_CHARS_MAX = 300;
 /** Entries from the end that are looked at for the last answer. */
 const LAST_ENTRIES_MAX = 100;
 
-/** What the last answer with a count says the context was, itself included; and whether a fallback gave the last answer. */
+/** How large the context is, which a row that an older version wrote does not know; and whether a fallback gave the last answer. */
 async function lastAnswer(system: System, { transcript }: Session): Promise<LastAnswer> {
   const newest: (Entry | Gap)[] = [];
-  let tokens = 0;
-  if (transcript.leafId === null) return { tokens, fallback: null, lastTurn: null };
+  let told = 0;
+  if (transcript.leafId === null) return { tokens: 0, fallback: null, lastTurn: null };
   for await (const entry of system.store.entries(transcript.id, { before: null })) {
     newest.push(entry);
-    if (tokens > 0 || newest.length >= LAST_ENTRIES_MAX) break;
-    tokens = tokensOf(entry);
+    if (told > 0 || newest.length >= LAST_ENTRIES_MAX) break;
+    if (entry.type === "gap" || entry.type === "custom") continue; // The answer that a rewind went back to is among these, too.
+    told = contextTokensOf(entry) ?? 0;
     if (entry.type === "compaction") break; // What stood before it is gone.
   }
   const note = newest[newest.findIndex(isAnswer) + 1]; // It stands right before the answer.
   const fallback = note === undefined ? null : fallbackIn(note);
-  return { tokens, fallback, lastTurn: lastTurnIn(newest) };
+  return { tokens: transcript.contextTokens || told, fallback, lastTurn: lastTurnIn(newest) };
 }
 
 type LastAnswer = Pick<z.input<typeof status>, "fallback" | "lastTurn"> & { readonly tokens: number };
@@ -211,13 +207,6 @@ function lastTurnIn(newest: readonly (Entry | Gap)[]): LastAnswer["lastTurn"] {
 
 function isAnswer(entry: Entry | Gap): boolean {
   return entry.type === "message" && entry.message.role === "assistant";
-}
-
-function tokensOf(entry: Entry | Gap): number {
-  if (entry.type === "compaction") return detailsOf(entry)?.tokensAfter ?? 0;
-  if (entry.type !== "message" || entry.message.role !== "assistant") return 0;
-  const { input, output, cacheRead, cacheWrite } = entry.message.usage;
-  return input + output + cacheRead + cacheWrite;
 }
 
 function fallbackIn(entry: Entry | Gap): LastAnswer["fallback"] {
@@ -295,7 +284,8 @@ function callOf(block: Block): Told["calls"] {
     : [];
 }
 
-function writerOf(from: Provenance | undefined): string | null {
+/** Who wrote a letter, in words; null: nobody wrote down who. */
+export function writerOf(from: Provenance | undefined): string | null {
   if (from === undefined) return null;
   switch (from.kind) {
     case "external_user":

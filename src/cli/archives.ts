@@ -109,7 +109,7 @@ async function oneOf(client: Client, text: string, signal: AbortSignal): Promise
 /** Page by page until there are so many. `next` is null when those were all. */
 async function newest(
   client: Client,
-  asked: { readonly sessionKey?: string; readonly parent?: string; readonly agent?: string },
+  asked: { readonly sessionKey?: string; readonly agent?: string },
   { most, signal }: { readonly most: number; readonly signal: AbortSignal },
 ): Promise<Output<"archives">> {
   const rows: Archive[] = [];
@@ -167,16 +167,21 @@ export const restore: Command = {
   options: [
     { flags: "--swap", about: "archive the session that has its key now, in the same moment" },
     { flags: "--tree", about: "bring back what was archived below it, too; also of a session that is there" },
+    {
+      flags: "--together",
+      about: "bring back what was archived below it in the same moment, and nothing older",
+    },
   ],
   run: async (invocation) => {
     const { args, options, client: find, screen, signal } = invocation;
     const client = await find();
     const [swap, tree] = [options["swap"] === true, options["tree"] === true];
+    const together = options["together"] === true;
     const text = args[0] ?? "";
     const living = tree && !swap ? await livingKey(client, text, signal) : null;
     if (living !== null) return await restoredBelow(invocation, client, living);
     const { id, why } = await meant(client, text, signal);
-    const back = await client.call("restore", { id, swap, tree }, signal);
+    const back = await client.call("restore", { id, swap, tree, together }, signal);
     if (screen.json) json(screen, back);
     else screen.out(toldOf(back, why));
     return 0;
@@ -214,25 +219,16 @@ async function livingKey(client: Client, text: string, signal: AbortSignal): Pro
   return await unlessNone(find, () => Promise.resolve(null));
 }
 
-/** One after the other, each with what is below it: cut off in between and asked again, it goes on. */
+/** Time after time, until nothing is left: cut off in between and asked again, it goes on. */
 async function restoredBelow(invocation: Invocation, client: Client, sessionKey: string): Promise<number> {
   const { screen, signal } = invocation;
-  const most = Number.MAX_SAFE_INTEGER;
-  const { archives: rows } = await newest(client, { parent: sessionKey }, { most, signal });
-  const seen = new Set<string>();
-  let [restored, taken] = [0, 0];
-  for (const { id, sessionKey: child, why } of rows) {
-    if (why === "reset" || seen.has(child)) continue;
-    seen.add(child);
-    try {
-      const back = await client.call("restore", { id, tree: true }, signal);
-      restored += 1 + back.below;
-      taken += back.taken;
-    } catch (error) {
-      if (!(error instanceof Fault) || error.code !== "exists") throw error;
-      taken += 1;
-    }
-  }
+  let restored = 0;
+  let back: Output<"restore">;
+  do {
+    back = await client.call("restore", { id: sessionKey, tree: true }, signal);
+    restored += back.below;
+  } while (back.away > 0);
+  const { taken } = back;
   if (screen.json) json(screen, { sessionKey, below: restored, taken });
   else {
     const words = restored === 0 ? "nothing came back" : `${many(restored, "session")} came back`;

@@ -13,6 +13,7 @@ import { compact, context, handoff, reset, rewind } from "./context.ts";
 import { fork, outbox, rm, search } from "./keeping.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { log } from "./log.ts";
+import { mail } from "./mail.ts";
 import { memory } from "./memory.ts";
 import { backup, fsck, rebuild } from "./offline.ts";
 import { page } from "./page.ts";
@@ -37,7 +38,7 @@ export const GROUPS: readonly Group[] = [
   { title: "Talking", commands: [chat, send, wait, spawn, steer] },
   {
     title: "Looking",
-    commands: [ps, top, status, log, context, result, trace, search, memory, heartbeat, outbox, models],
+    commands: [ps, top, status, log, context, result, trace, search, memory, heartbeat, mail, outbox, models],
   },
   { title: "Ruling", commands: [abort, stop, cont, kill, nice, limit, pin, label, model] },
   { title: "Going on", commands: [compact, handoff, rewind, reset, fork, archive, restore, rm, cron] },

@@ -6,10 +6,11 @@ import { whenIn } from "../calls/cron-words.ts";
 import type { Input } from "../calls/door.ts";
 import { textOf, type Command, type Invocation, type Option, type Options } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { list, runs, show, tellJob, waitForRun } from "./jobs.ts";
+import { list, runs, show, tellJob, timesLines, waitForRun } from "./jobs.ts";
 import { json, oneLine } from "./output.ts";
+import { limitIn } from "./ps.ts";
 
-const ACTIONS = ["add", "list", "show", "edit", "run", "runs", "enable", "disable", "rm"] as const;
+const ACTIONS = ["add", "when", "list", "show", "edit", "run", "runs", "enable", "disable", "rm"] as const;
 
 /** Other words for the same, as people know them from elsewhere. They are obeyed, and not listed. */
 const ALSO: ReadonlyMap<string, string> = new Map([
@@ -20,6 +21,8 @@ const ALSO: ReadonlyMap<string, string> = new Map([
 ]);
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "default"] as const;
+/** Times that are told if nobody says how many. */
+const TIMES_USUALLY = 5;
 const MISSED = ["run", "skip", "coalesce"] as const;
 
 const SPEC: readonly Option[] = [
@@ -63,7 +66,8 @@ export const cron: Command = {
     { name: "action", about: ACTIONS.join(", "), required: false, completes: ACTIONS },
     {
       name: "words",
-      about: "add: when, and what to do (-: standard input). Of the others: a job, by its id or name",
+      about:
+        "add: when, and what to do (-: standard input); when: a time to be tried. Of the others: a job, by its id or name",
       required: false,
       variadic: true,
       completes: "job",
@@ -80,7 +84,10 @@ export const cron: Command = {
     { flags: "--enable", about: "edit: it fires again" },
     { flags: "--disable", about: "edit: it does not fire by itself" },
     { flags: "-w, --wait", about: "run: wait for its end, and exit as it went" },
-    { flags: "-n, --limit <rows>", about: "list, runs: how many at most, up to 200 (list: all; runs: 20)" },
+    {
+      flags: "-n, --limit <rows>",
+      about: "list, runs, when: how many at most, up to 200 (list: all; runs: 20), of when up to 50 (5)",
+    },
   ],
   more: `When: a cron expression in quotes ("0 9 * * 1-5", with seconds "*/30 * * * * *", @daily), every <span>, in <span>, or
 at <time>. Spans: 90s, 15m, 1h30m, 2d. Times: 2026-10-05T09:00 by the clock of --tz, 2026-10-05T09:00+02:00, ...Z.
@@ -89,6 +96,7 @@ Examples:
   sessiond cron add "0 9 * * 1-5" "what is in the calendar today?" --tz Europe/Zurich --name morning
   sessiond cron add every 15m "look after the queue; say nothing if it is short" --thread queue
   sessiond cron add in 20m "remind me of the tea" --session main
+  sessiond cron when "0 9 * * 1-5" --tz Europe/Zurich
   sessiond cron edit morning --when "30 8 * * 1-5"
   sessiond cron runs morning
 
@@ -99,6 +107,8 @@ Exit codes of run --wait: 0 done, 1 failed, 3 limit reached, 75 skipped, 124 its
     switch (action) {
       case "add":
         return await add(invocation, rest);
+      case "when":
+        return await tellTimes(invocation, rest);
       case "list":
         return await list(invocation, rest);
       case "show":
@@ -166,6 +176,23 @@ async function add(invocation: Invocation, words: Words): Promise<number> {
   const job = await client.call("addJob", input, signal);
   if (screen.json) json(screen, job);
   else tellJob(screen, job, job.repeated ? "was there already" : "added");
+  return 0;
+}
+
+/** Without adding anything: what a time means is seen before. */
+async function tellTimes(
+  { options, client: find, screen, signal }: Invocation,
+  words: Words,
+): Promise<number> {
+  const { when, taken } = whenIn(words);
+  if (words.length > taken)
+    throw new Fault("bad_input", "cron when: a time, and nothing else; put an expression in quotes");
+  const timezone = textOf(options, "tz");
+  const limit = limitIn(options, TIMES_USUALLY);
+  const input = { ...when, ...(timezone === undefined ? {} : { timezone }), limit };
+  const told = await (await find()).call("jobTimes", input, signal);
+  if (screen.json) json(screen, told);
+  else screen.out(timesLines(told));
   return 0;
 }
 

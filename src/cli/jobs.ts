@@ -208,6 +208,13 @@ function reader(): Reader {
 
 const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
+/** What a time means, and when that is. */
+export function timesLines({ when, timezone, times }: Output<"jobTimes">): string {
+  const own = reader();
+  const lines = times.map((time) => `  ${timesText(timezone, [time], own)}, ${until(time, own.nowMs)}\n`);
+  return `${oneLine(when)}\n${lines.length === 0 ? "  never\n" : lines.join("")}`;
+}
+
 // ── Its runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
 export async function runs(invocation: Invocation, name: string): Promise<number> {

@@ -1,12 +1,13 @@
 // Sessions that are made from others, found, and removed: fork, search, rm; and answers on their way: outbox.
 
 import { RealWorld } from "../base/world.ts";
+import { sayerOf } from "../calls/told.ts";
 import { unlessAgreed } from "./agreed.ts";
 import { archivedKey, sayWriters, unlessNone } from "./archives.ts";
 import type { Client } from "./client.ts";
 import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
 import { keyOf } from "./key.ts";
-import { ago, bold, cut, dim, json, many, oneLine, table, type Screen } from "./output.ts";
+import { ago, bold, cut, cutMiddle, dim, json, many, oneLine, table, type Screen } from "./output.ts";
 import { limitIn, named } from "./ps.ts";
 
 export const fork: Command = {
@@ -37,16 +38,19 @@ export const fork: Command = {
   },
 };
 
+/** Of who said something: the key of a run of a job would take the whole line. */
+const WHO_CELLS = 32;
+
 export const search: Command = {
   name: "search",
-  summary: "find words in what was said",
+  summary: "find words in what was said, and who said them when",
   arguments: [{ name: "text", about: "words, in any order", required: true, variadic: true }],
   options: [
     { flags: "--in <key>", about: "only in this session", completes: "session" },
     { flags: "--agent <agent>", about: "only in sessions of this agent" },
     { flags: "-n, --limit <hits>", about: "how many at most, up to 200 (20)" },
   ],
-  more: "What is archived is not looked into: restore it first. Exit codes: 0 found, 1 nothing found.",
+  more: "What is archived is not looked into: restore it first. Notes are searched by memory search. Exit codes: 0 found, 1 nothing found.",
   run: async ({ args, options, client: find, screen, signal }) => {
     const client = await find();
     const [within, agent] = [textOf(options, "in"), textOf(options, "agent")];
@@ -59,8 +63,13 @@ export const search: Command = {
     const { hits, behind } = await client.call("search", input, signal);
     if (screen.json) json(screen, { hits, behind });
     else {
-      for (const { sessionKey, seq, snippet } of hits)
-        screen.out(`${bold(screen, sessionKey)} ${dim(screen, `#${seq}`)}  ${oneLine(snippet)}\n`);
+      const nowMs = new RealWorld().nowMs();
+      for (const hit of hits) {
+        const when = hit.at === null ? [] : [ago(Math.max(0, nowMs - Date.parse(hit.at)))];
+        const who = cutMiddle(oneLine(sayerOf(hit)), WHO_CELLS);
+        const about = [`#${hit.seq}`, ...when, ...(who === "" ? [] : [who])].join(" · ");
+        screen.out(`${bold(screen, hit.sessionKey)} ${dim(screen, about)}  ${oneLine(hit.snippet)}\n`);
+      }
       if (hits.length === 0) screen.err("nothing found\n");
       if (behind > 0) screen.err("(the newest commits are not searched yet)\n");
     }

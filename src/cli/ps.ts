@@ -85,8 +85,9 @@ async function run({ args, options, client: find, screen, signal }: Invocation):
   const branches = forest(await withParents(client, found.rows, signal));
   screen.out(table(branches, columnsFor(branches, screen), roomOn(screen)));
   const more = found.isAll ? "" : "; there are more";
+  const pinned = branches.some(({ row }) => row.pinned) ? "; *: pinned" : "";
   screen.out(
-    `${many(found.rows.length, "session")} (active first; --all, --tree <key>, --state, --agent, --limit)${more}\n`,
+    `${many(found.rows.length, "session")} (active first; --all, --tree <key>, --state, --agent, --limit)${more}${pinned}\n`,
   );
   return 0;
 }
@@ -211,7 +212,7 @@ function columnsFor(branches: readonly Shown[], screen: Screen): readonly Column
       max: 48,
       least: 24,
       of: ({ stem, name, row }) =>
-        `${stem}${name}${stem === "" || row.title === "" ? "" : `  "${oneLine(row.title)}"`}`,
+        `${stem}${name}${row.pinned ? " *" : ""}${stem === "" || row.title === "" ? "" : `  "${oneLine(row.title)}"`}`,
     },
     {
       title: "STATE",

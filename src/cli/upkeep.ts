@@ -1,7 +1,8 @@
 // `upkeep`: what keeps the disk bounded.
 
 import { Fault } from "../base/fault.ts";
-import type { Output } from "../calls/door.ts";
+import type { Input, Output } from "../calls/door.ts";
+import { unlessAgreed } from "./agreed.ts";
 import type { Client } from "./client.ts";
 import type { Command, Invocation } from "./command.ts";
 import { bytes, json, many, roomOn, table, whole, type Screen } from "./output.ts";
@@ -27,14 +28,21 @@ export const upkeep: Command = {
   name: "upkeep",
   summary: "archive what is old, erase old archives, keep the disk within its budget",
   arguments: [],
-  options: [{ flags: "--dry-run", about: "show exactly what a run would do now, and do nothing" }],
+  options: [
+    { flags: "--dry-run", about: "show exactly what a run would do now, and do nothing" },
+    { flags: "-y, --yes", about: "do not ask before archives are erased" },
+  ],
   more: `What it does is \`upkeep\` of the configuration; main, named, pinned and busy sessions are never taken.
-Without --dry-run it is done now, whatever upkeep.mode says. Ctrl-C stops watching; the run goes on.
+Without --dry-run it is done now, whatever upkeep.mode says. At a terminal you are asked before archives are erased for good; what comes
+to be due while you think is not among them. Ctrl-C stops watching; the run goes on.
 Exit codes: 0 done, 1 some of it failed, or the disk was full.`,
   run: async (invocation) => {
     const { options, client: find, screen, signal } = invocation;
     const client = await find();
-    if (options["dryRun"] !== true) return await done(invocation, client);
+    if (options["dryRun"] !== true) {
+      const agreed = await mayErase(invocation, client);
+      return typeof agreed === "number" ? agreed : await done(invocation, client, agreed);
+    }
     const plan = await wholePlan(client, signal);
     if (screen.json) json(screen, plan);
     else showPlan(screen, plan);
@@ -115,10 +123,29 @@ function sayOver(screen: Screen, overBytes: number): void {
     );
 }
 
+/** What was agreed to, of who can be asked; of nobody else: whatever is due. A number: they said no, and the command ends with it. */
+async function mayErase(
+  invocation: Invocation,
+  client: Client,
+): Promise<Pick<Input<"upkeep">, "agreed"> | number> {
+  const { options, screen, signal } = invocation;
+  if (options["yes"] === true || screen.json || !screen.isTty || !process.stdin.isTTY) return {};
+  const { totals, erases } = await client.call("upkeepPlan", { limit: 0 }, signal);
+  if (erases === null) return { agreed: null };
+  const { archive: archived, rotate: rotated, pack: packed, collect: collected } = totals;
+  const rest = wordsOf({ archived, purged: 0, rotated, packed, collected }, false);
+  const what = `${many(totals.purge, "archive")}${rest === "" ? "" : `, and ${rest}`} (--dry-run shows which)`;
+  return (await unlessAgreed(invocation, { command: "upkeep", verb: "erase", what })) ?? { agreed: erases };
+}
+
 /** Until it is over, with a word about how far it is now and then. */
-async function done({ screen, signal }: Invocation, client: Client): Promise<number> {
+async function done(
+  { screen, signal }: Invocation,
+  client: Client,
+  agreed: Pick<Input<"upkeep">, "agreed">,
+): Promise<number> {
   const waitSeconds = screen.isTty && !screen.json ? WAIT_SECONDS.watched : WAIT_SECONDS.unwatched;
-  let run: Run = await client.call("upkeep", { waitSeconds: 0 }, signal);
+  let run: Run = await client.call("upkeep", { waitSeconds: 0, ...agreed }, signal);
   while (!run.isDone) {
     run = await client.call("upkeep", { run: run.run, waitSeconds }, signal);
     if (!run.isDone) screen.err(progressOf(run, screen.isTty));

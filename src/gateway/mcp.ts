@@ -147,10 +147,8 @@ function toolsFor({ scope }: Person): Tool[] {
 }
 
 /** Of a tool that says that it only reads nothing is changed, whatever else the caller may. */
-function callerFor({ scope, tool }: McpTool, caller: Person): Person {
-  return tool.annotations?.readOnlyHint === true && isWithin(scope, caller.scope)
-    ? { ...caller, scope }
-    : caller;
+function callerFor({ tool }: McpTool, caller: Person): Person {
+  return tool.annotations?.readOnlyHint === true ? { ...caller, onlyAsks: true } : caller;
 }
 
 interface Running {

@@ -4,7 +4,7 @@ import { Hono, type Context } from "hono";
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { shown } from "../base/fits.ts";
-import { isWithin, type Call, type Place } from "../calls/call.ts";
+import type { Call, Place } from "../calls/call.ts";
 import type { Input } from "../calls/door.ts";
 import { streams, type Stream, type StreamName } from "../calls/streams.ts";
 import { calls, type CallName } from "../calls/table.ts";
@@ -45,7 +45,7 @@ export function restDoor(gate: Gate): Hono<LetIn> {
   return app;
 }
 
-function called(gate: Gate, name: CallName, { http, input, scope }: Call & { readonly http: Place }) {
+function called(gate: Gate, name: CallName, { http, input }: Call & { readonly http: Place }) {
   const route = routeOf(http);
   const types = typesOf(input);
   return async (context: Context<LetIn>): Promise<Response> => {
@@ -56,7 +56,7 @@ function called(gate: Gate, name: CallName, { http, input, scope }: Call & { rea
     }
     const given = { ...queried(context, types), ...inPath(context, route, types) };
     // Who only asks changes nothing, whatever else it may: browsers and caches ask again as they like.
-    const who = isWithin(scope, caller.scope) ? { ...caller, scope } : caller;
+    const who = { ...caller, onlyAsks: true } as const;
     return context.json((await gate.door.call(name, who, given as Input<CallName>, over)) as object);
   };
 }

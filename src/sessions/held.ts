@@ -79,7 +79,7 @@ export class Held {
     this.key = claim.key;
   }
 
-  /** The store's bytes, title and order of lists are not kept up here: the owner has no use for them. */
+  /** The store's bytes, tokens of the context, title and order of lists are not kept up here: the owner has no use for them. */
   get row(): Session {
     return this.#row;
   }

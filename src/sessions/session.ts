@@ -42,6 +42,7 @@ export interface Tail {
   readonly leafId: string | null; //     what the next entry continues; null: no entry yet
   readonly bytes: number; //             committed length of the file
   readonly contextSeq: number; //        what a model is shown starts here
+  readonly contextTokens: number; //     of that, at the newest entry that says so; 0: nobody has said
   readonly firstSeq: number; //          the first seq of this file; older ones are in the files before it, or in an archive
   readonly jumpSeq: number; //           the newest entry that did not continue the one before it; 0: none
   readonly copied: number; //            entries up to this number were copied by a fork

@@ -20,6 +20,7 @@ import { endedContract } from "./contract/ended.ts";
 import { entriesContract } from "./contract/entries.ts";
 import { feedContract } from "./contract/feed.ts";
 import { forkContract } from "./contract/fork.ts";
+import { gaugeContract } from "./contract/gauge.ts";
 import { generationContract } from "./contract/generations.ts";
 import { jobContract } from "./contract/jobs.ts";
 import { listContract } from "./contract/lists.ts";
@@ -52,6 +53,7 @@ export function storeContract(name: string, open: Open): void {
     appendContract(corner);
     entriesContract(corner);
     forkContract(corner);
+    gaugeContract(corner);
     generationContract(corner);
     anewContract(corner);
     mailContract(corner);

@@ -77,6 +77,7 @@ export function rotatedRow(row: Session, change: Of<"rotate">, bytes: number, at
       leafId: null,
       bytes,
       contextSeq: next,
+      contextTokens: 0,
       firstSeq: next,
       jumpSeq: 0,
       copied: 0,

@@ -80,7 +80,8 @@ export class MemoryStore implements S.Store {
     if (archive) throw isArchived(transcript, archive);
     if (!row) throw new Fault("not_found", `there is no transcript ${transcript}`);
     if ("since" in range) {
-      yield* (this.#tables.lines.get(id) ?? []).filter((entry) => entry.seq >= range.since);
+      const { since, through = Infinity } = range;
+      yield* (this.#tables.lines.get(id) ?? []).filter(({ seq }) => seq >= since && seq <= through);
       return;
     }
     const path = this.#tables.path(row);

@@ -81,6 +81,7 @@ function rowOf(change: Opening, { parent, copied, atMs }: From, headerBytes: num
       leafId: null,
       bytes: headerBytes,
       contextSeq: 1,
+      contextTokens: 0,
       firstSeq: 1,
       jumpSeq: 0,
       copied,

@@ -48,6 +48,7 @@ export interface Appended {
   readonly jumped: boolean;
   readonly title: string | null;
   readonly contextSeq: number | null;
+  readonly contextTokens: number | null; // null: no entry of these speaks of it
   readonly isPersonal: boolean; // a person wrote just now; what a fork copies was written to another
 }
 
@@ -61,6 +62,7 @@ export function appendedRow(row: Session, appended: Appended, atMs: number): Ses
       leafId: appended.leafId,
       bytes: transcript.bytes + appended.bytes,
       contextSeq: appended.contextSeq ?? transcript.contextSeq,
+      contextTokens: appended.contextTokens ?? (appended.jumped ? 0 : transcript.contextTokens),
       jumpSeq: appended.jumped ? transcript.lastSeq + 1 : transcript.jumpSeq,
     },
     title: row.title === "" ? (appended.title ?? "") : row.title,

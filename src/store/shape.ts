@@ -214,7 +214,7 @@ const seq = is("a number", (value) => typeof value === "number");
 
 const range: Check = (value) => {
   const asked = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if ("since" in asked) return record({ since: seq })(value);
+  if ("since" in asked) return record({ since: seq, through: ifGiven(seq) })(value);
   if ("before" in asked) return record({ before: orNull(seq) })(value);
   return record({ from: asked["from"] === "context" ? anything : seq })(value);
 };

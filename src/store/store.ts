@@ -132,7 +132,7 @@ export type Range =
   /** Along the active path, from this seq to the end. */
   | { readonly from: number }
   /** Everything from this seq on, also what a rewind left behind: what a follower has not seen. */
-  | { readonly since: number }
+  | { readonly since: number; readonly through?: number } // up to this seq; without it, to the end
   /** Newest first, from just before this seq; null: from the end. */
   | { readonly before: number | null };
 

@@ -4,7 +4,19 @@ import * as fc from "fast-check";
 import { TITLE_CHARS_MAX } from "../limits.ts";
 import { AT, chain, pathOf, said, written } from "../../test/fixtures/transcripts.ts";
 import type { Body, Draft, Entry } from "./entry.ts";
-import { addTokens, contextStart, NO_TOKENS, openingOf, titleOf, tokensOf, type TokenUsage } from "./fold.ts";
+import {
+  addTokens,
+  contextStart,
+  contextTokensIn,
+  contextTokensOf,
+  NO_TOKENS,
+  openingOf,
+  PAID,
+  REWOUND,
+  titleOf,
+  tokensOf,
+  type TokenUsage,
+} from "./fold.ts";
 
 test("a title is the first words of a person, on one line", () => {
   assert.equal(titleOf(said("  Water\n\tthe   beans \u2028 now ")), "Water the beans now");
@@ -53,6 +65,25 @@ test("tokens are counted on answers only, and what is no number counts as nothin
   assert.deepEqual(tokensOf({ type: "label", targetId: "x" }), NO_TOKENS);
 });
 
+test("an answer says how large the context was, a compaction how large it is, and nothing else does", () => {
+  const usage = { input: 10, output: 2, cacheRead: 3, cacheWrite: 4, cost: { total: 0.5 } };
+  assert.equal(contextTokensOf(reply(usage)), 19);
+  const odds = [undefined, null, 5, { input: 0 }, { input: -5, output: 2 }, { input: Infinity }];
+  for (const odd of [...odds, { input: 1e300, output: 1e300 }])
+    assert.equal(contextTokensOf(reply(odd)), null);
+  for (const silent of [said("hello"), { type: "label", targetId: "x" }, paid({ usage })] as const)
+    assert.equal(contextTokensOf(silent), null);
+  const compacted = (details: unknown): Body => ({ ...compaction("x"), details }) as Body;
+  assert.equal(contextTokensOf(compacted({ by: "sessiond", tokensAfter: 7 })), 7);
+  const others = [undefined, null, "sessiond", [], { tokensAfter: 7 }, { by: "them", tokensAfter: 7 }];
+  for (const other of [...others, { by: "sessiond" }, { by: "sessiond", tokensAfter: "7" }])
+    assert.equal(contextTokensOf(compacted(other)), 0, "it is another, and nobody says how large");
+  const rewound = (data: unknown): Body => ({ type: "custom", customType: REWOUND, data });
+  assert.equal(contextTokensOf(rewound({ to: 1, from: 2, contextTokens: 7 })), 7);
+  for (const data of [undefined, null, 7, { to: 1, from: 2 }, { contextTokens: -1 }, { contextTokens: NaN }])
+    assert.equal(contextTokensOf(rewound(data)), 0);
+});
+
 test("tokens add up by kind, whichever comes first", () => {
   const amount = fc.record({
     input: fc.nat(),
@@ -71,7 +102,7 @@ test("tokens add up by kind, whichever comes first", () => {
   );
 });
 
-test("F1: title and tokens of a conversation are made of those of its parts, wherever it is cut", () => {
+test("F1: title, tokens and context of a conversation are made of those of its parts, wherever it is cut", () => {
   const words = fc.constantFrom("", " \n", "\ud800", "beans", "x".repeat(100), `${"\n".repeat(400)}late`);
   const usage = fc.record({ input: fc.nat(), output: fc.nat(), cost: fc.record({ total: fc.nat() }) });
   const body = fc.oneof(words.map(said), usage.map(reply), fc.constant(compaction("x")));
@@ -79,6 +110,7 @@ test("F1: title and tokens of a conversation are made of those of its parts, whe
     fc.property(fc.array(body), fc.array(body), (a, b) => {
       assert.equal(titleOfAll([...a, ...b]), titleOfAll(a) || titleOfAll(b));
       assert.deepEqual(tokensOfAll([...a, ...b]), addTokens(tokensOfAll(a), tokensOfAll(b)));
+      assert.equal(contextTokensIn([...a, ...b]), contextTokensIn(b) ?? contextTokensIn(a));
     }),
   );
 });
@@ -155,6 +187,10 @@ function compaction(firstKeptEntryId: string): Draft {
 function reply(usage: unknown): Body {
   const message = { role: "assistant", content: [{ type: "text", text: "yes" }], usage };
   return { type: "message", message } as unknown as Body;
+}
+
+function paid(data: unknown): Body {
+  return { type: "custom", customType: PAID, data };
 }
 
 function blocks(content: unknown): Body {

@@ -1,9 +1,10 @@
 // What the entries of a transcript say about the session: the part of its row that can be made again from
-// the file alone. The store keeps the title up with every append; rebuild folds whole files; fsck compares the two.
+// the file alone. The store keeps title and context up with every append; rebuild folds whole files; fsck compares the two.
 //
 // Invariants
 //   F1. Of a and then b: the title is that of a, or that of b where a has none; the tokens are those of a and of b
-//       together. So what is known of a need not be read again when b is added.
+//       together; how large the context is says b, or a where b does not speak of it and continues it. So what is known
+//       of a need not be read again when b is added.
 //   F2. Where the context starts is no such fold: a compaction may have kept any entry before it, so contextStart
 //       needs the whole path. Who appends a compaction has that at hand, and says where.
 
@@ -95,6 +96,41 @@ export function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
+/** The note with which a conversation goes on from an earlier entry. */
+export const REWOUND = "sessiond/rewound";
+
+export interface Rewound {
+  readonly to: number; //            the seq of that entry
+  readonly from: number; //          and where it was
+  readonly contextTokens: number; // as that path has it; 0: nobody on it says
+}
+
+/**
+ * How many tokens the context had with this entry: an answer counts what its model was shown and itself, a compaction what is left.
+ * 0: it is another context now, and nobody says how large. Null: this entry does not speak of it. Every entry that is appended is
+ * looked at.
+ */
+export function contextTokensOf(body: Body): number | null {
+  if (body.type === "compaction") return compactedTo(body.details);
+  if (body.type === "custom" && body.customType === REWOUND)
+    return size((body.data as Partial<Rewound> | null | undefined)?.contextTokens);
+  if (body.type !== "message" || body.message.role !== "assistant") return null;
+  const { input, output, cacheRead, cacheWrite } = tokensOf(body);
+  const shown = size(input + output + cacheRead + cacheWrite);
+  return shown === 0 ? null : shown; // It failed before anything was counted: the context is what it was.
+}
+
+/** What the newest of them says that speaks of it; null: none does. */
+export function contextTokensIn(bodies: readonly Body[]): number | null {
+  return bodies.map(contextTokensOf).findLast((tokens) => tokens !== null) ?? null;
+}
+
+/** What another program's compaction left is nowhere said. */
+function compactedTo(details: unknown): number {
+  const told = details as { readonly by?: unknown; readonly tokensAfter?: unknown } | null | undefined;
+  return told?.by === "sessiond" ? size(told.tokensAfter) : 0;
+}
+
 /**
  * The seq at which the context of a path starts: the first entry that its newest compaction kept, or where the
  * path does; 1 for a path without entries.
@@ -110,6 +146,11 @@ export function contextStart(path: Iterable<Entry>): number {
     if (entry.type === "compaction") start = seqs.get(entry.firstKeptEntryId) ?? entry.seq;
   }
   return start ?? first;
+}
+
+/** Of a context: more than any number can count is none. */
+function size(value: unknown): number {
+  return typeof value === "number" && value > 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0;
 }
 
 function amount(value: unknown): number {

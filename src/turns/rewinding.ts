@@ -6,6 +6,7 @@ import { wishedIn } from "../mail/wish.ts";
 import type { Held, Rewind } from "../sessions/held.ts";
 import type { Store } from "../store/store.ts";
 import type { Body, Entry } from "../transcript/entry.ts";
+import { contextTokensIn, REWOUND, type Rewound } from "../transcript/fold.ts";
 import type { Answers } from "./answers.ts";
 import { tasksIn, tasksLeftNote } from "./tasks.ts";
 
@@ -45,11 +46,9 @@ export async function obeyRewind({ store, answers }: RewindParts, held: Held, or
   // Children that have reported since are not waited for again.
   const inFlight = new Set(tasksIn(await held.entries(), copied).map((task) => task.id));
   const reported = tasksIn(path, copied).flatMap((task) => (inFlight.has(task.id) ? [] : [task.id]));
-  const note: Body = {
-    type: "custom",
-    customType: "sessiond/rewound",
-    data: { to: to.seq, from: lastSeq },
-  };
+  const contextTokens = contextTokensIn(path) ?? 0;
+  const data: Rewound = { to: to.seq, from: lastSeq, contextTokens };
+  const note: Body = { type: "custom", customType: REWOUND, data };
   try {
     const entries = [note, ...tasksLeftNote(reported)];
     await held.commit({ take: [order.id], rewind: { to, contextSeq }, entries });

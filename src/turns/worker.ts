@@ -17,7 +17,6 @@ import { Held, type HeldParts } from "../sessions/held.ts";
 import { agentFor, inForce } from "../sessions/inforce.ts";
 import type { RunState, Session, Signal } from "../sessions/session.ts";
 import type { Claim, Store } from "../store/store.ts";
-import type { Entry } from "../transcript/entry.ts";
 import { killingBelow } from "./ending.ts";
 import type { TurnParts } from "./parts.ts";
 import { obeyReset, obeyRotate, renewStale } from "./renewing.ts";
@@ -90,11 +89,6 @@ export class SessionWorker implements Worker {
   /** Null: no turn runs. */
   get class(): Class | null {
     return this.#turn?.askers.class ?? null;
-  }
-
-  /** What is shown to a model, as far as it is in memory; null: its entries are not. */
-  get known(): readonly Entry[] | null {
-    return this.#held.known;
   }
 
   async work(): Promise<void> {

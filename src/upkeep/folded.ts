@@ -6,6 +6,7 @@ import { blobsOf, type Entry, type Gap, type Header } from "../transcript/entry.
 import {
   addTokens,
   contextStart,
+  contextTokensOf,
   isPersonal,
   NO_TOKENS,
   titleOf,
@@ -26,6 +27,7 @@ export interface Folded {
   readonly lastSeq: number;
   readonly leafId: string | null;
   readonly contextSeq: number;
+  readonly contextTokens: number;
   readonly jumpSeq: number;
   /** Up to and with the last newline. */
   readonly bytes: number;
@@ -77,6 +79,7 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
     lastSeq: 0,
     leafId: null,
     contextSeq: 1,
+    contextTokens: 0,
     jumpSeq: 0,
     bytes: 0,
     title: "",
@@ -107,7 +110,7 @@ export function foldTranscript(source: Source, lastSeq = Infinity): Folded {
       if (isLine) folded.lastSeq += 1; // It was an entry, and the next one is numbered after it.
       afterGap = true;
     } else {
-      if (item.parentId !== folded.leafId && !afterGap) folded.jumpSeq = item.seq;
+      if (item.parentId !== folded.leafId && !afterGap) jump(folded, item);
       const { header } = folded;
       if (folded.leafId === null) folded.continues = item.parentId !== null;
       if (folded.leafId === null && header?.previous !== undefined && header.firstSeq === undefined)
@@ -133,11 +136,18 @@ function begin(folded: Mutable<Folded>, header: Header): void {
   folded.lastSeq = firstSeq - 1;
 }
 
+/** What is shown from here on is another context: how large it is says an entry after this, or itself. */
+function jump(folded: Mutable<Folded>, { seq }: Entry): void {
+  folded.jumpSeq = seq;
+  folded.contextTokens = 0;
+}
+
 function add(folded: Mutable<Folded>, entry: Entry): void {
   folded.lastSeq = entry.seq;
   folded.leafId = entry.id;
   folded.lastTimestamp = entry.timestamp;
   if (folded.title === "") folded.title = titleOf(entry) ?? "";
+  folded.contextTokens = contextTokensOf(entry) ?? folded.contextTokens;
   // What a fork copied was paid for elsewhere, and written to another.
   if (entry.seq > (folded.header?.copied ?? 0)) {
     folded.tokens = addTokens(folded.tokens, tokensOf(entry));

@@ -99,6 +99,11 @@ const WRONGS: readonly Wrong[] = [
     finding: inFile(/start of the context: the file says 3, the row 1/),
   },
   {
+    what: "another size of the context",
+    hurt: tail("contextTokens", "5"),
+    finding: inFile(/tokens of the context: the file says 40, the row 5/),
+  },
+  {
     what: "another last jump",
     hurt: tail("jumpSeq", "2"),
     finding: inFile(/last jump: the file says 0, the row 2/),

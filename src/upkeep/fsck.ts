@@ -172,6 +172,7 @@ function checkRow(where: string, row: Session, folded: Folded): Finding[] {
     ["last seq", folded.lastSeq, row.transcript.lastSeq],
     ["last entry", folded.leafId, row.transcript.leafId],
     ["start of the context", folded.contextSeq, row.transcript.contextSeq],
+    ["tokens of the context", folded.contextTokens, row.transcript.contextTokens || folded.contextTokens], // 0 says nothing
     ["last jump", folded.jumpSeq, row.transcript.jumpSeq],
     ["copied entries", header.copied ?? 0, row.transcript.copied],
     ["title", folded.title, row.title],

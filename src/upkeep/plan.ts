@@ -24,6 +24,7 @@
 //   U3. What is planned is done whole or left: nothing is planned on a guess of what a step before it will free but for the
 //       budget, and there a guess only decides when to stop. The next round measures and goes on.
 
+import { createHash } from "node:crypto";
 import type { UpkeepPolicy } from "../config/config.ts";
 import type { KeyKind, SessionKey } from "../routing/key.ts";
 import type { RunState, Signal } from "../sessions/session.ts";
@@ -103,6 +104,8 @@ export type Step =
 export interface Plan {
   readonly steps: readonly Step[];
   readonly totals: Totals;
+  /** What the archives that it erases are called together: of others it is something else. Null: it erases none. */
+  readonly erases: string | null;
   /** Bytes on the disk now, and about how many there are when this is done. */
   readonly usedBytes: number;
   readonly leftBytes: number;
@@ -122,6 +125,8 @@ export interface Totals {
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const HOUR_MS = 60 * 60 * 1_000;
 const MIB = 1024 * 1024;
+/** Of a digest: no two plans of a home have the same 132 bits. */
+const ERASES_CHARS = 22;
 
 /** All of it at once. Who has other things to do takes it in slices: `planning`. */
 export function planOf(facts: Facts, policy: UpkeepPolicy, nowMs: number): Plan {
@@ -170,11 +175,15 @@ export function* planning(facts: Facts, policy: UpkeepPolicy, nowMs: number): Ge
     yield* going.take("budget", everybody, isEnough);
   }
   const totals = { purge: 0, archive: 0, rotate: 0, pack: 0, collect: 0 };
+  const erased = createHash("sha256");
   yield* inSlices(steps, (step) => {
     totals[step.do] += step.do === "collect" ? step.blobs : 1;
+    if (step.do === "purge") erased.update(`${step.archive}\n`);
   });
+  const erases = totals.purge === 0 ? null : erased.digest("base64url").slice(0, ERASES_CHARS);
   const { leftBytes } = budget;
-  return { steps, totals, usedBytes, leftBytes, over: isOver ? Math.max(0, leftBytes - mostBytes) : 0 };
+  const over = isOver ? Math.max(0, leftBytes - mostBytes) : 0;
+  return { steps, totals, erases, usedBytes, leftBytes, over };
 }
 
 function everybody(): boolean {

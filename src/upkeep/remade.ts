@@ -159,6 +159,7 @@ function rowFrom(one: History, lineage: readonly History[], tree: TokenUsage | n
       leafId: one.leafId,
       bytes: one.bytes,
       contextSeq: one.contextSeq,
+      contextTokens: one.contextTokens,
       firstSeq: one.firstSeq,
       jumpSeq: one.jumpSeq,
       copied: one.header?.copied ?? 0,

@@ -12,6 +12,7 @@
 import { Fault } from "../base/fault.ts";
 import { CALLED_OFF, unlessAborted } from "../base/waiting.ts";
 import type { Use } from "../store/store.ts";
+import { Agreements } from "./agreed.ts";
 import { applied, NOTHING_DONE, type Applying, type Progress, type Report } from "./apply.ts";
 import { gatheredPlan, type Gathering } from "./gather.ts";
 import {
@@ -33,6 +34,7 @@ export interface Run {
   readonly progress: Progress;
   readonly plan: Plan | null; //       null: it is being made
   readonly report: Report | null; //   null: it is under way
+  readonly isRefused: boolean; //      it would have erased more than was agreed to: nothing was done
   /** Rejects when it could not be done, or our code is wrong. */
   readonly ended: Promise<void>;
 }
@@ -69,6 +71,7 @@ export class Upkeep {
     over: 0,
     done: NOTHING_DONE,
   };
+  readonly #agreements = new Agreements();
   #looking: Promise<Plan> | null = null; //  null: nobody looks
   #shown: (Shown & { readonly tookMs: number }) | null = null; // null: nobody asked lately
   #showing: Promise<Shown> | null = null; // null: nobody asks
@@ -134,6 +137,7 @@ export class Upkeep {
     const madeAtMs = world.nowMs();
     const shown = { id: world.newId(), madeAtMs, tookMs: madeAtMs - fromMs, plan };
     this.#shown = shown;
+    this.#agreements.show(plan);
     void this.#forgetLater(shown);
     return shown;
   }
@@ -147,8 +151,11 @@ export class Upkeep {
     if (this.#shown === shown) this.#shown = null;
   }
 
-  /** The one that is under way, or a new one. */
-  run(): Run {
+  /**
+   * The one that is under way, or a new one. `agreed`: what it may erase, as the plan that was shown calls it (null: nothing). If it
+   * would erase anything else, it does nothing at all. Without it, whatever is due is done.
+   */
+  run(agreed?: string | null): Run {
     if (this.#run !== null && this.#run.report === null) return this.#run;
     const { world } = this.#parts;
     const run: Mutable<Run> = {
@@ -157,10 +164,11 @@ export class Upkeep {
       progress: NO_PROGRESS,
       plan: null,
       report: null,
+      isRefused: false,
       ended: Promise.resolve(),
     };
     this.#run = run;
-    run.ended = this.#inTurn(() => this.#whole(run));
+    run.ended = this.#inTurn(() => this.#whole(run, agreed));
     run.ended.catch(() => {}); // Whoever waits for it hears of it; the round logs it.
     return run;
   }
@@ -216,9 +224,14 @@ export class Upkeep {
     return plan;
   }
 
-  async #whole(run: Mutable<Run>): Promise<void> {
+  async #whole(run: Mutable<Run>, agreed: string | null | undefined): Promise<void> {
     try {
       run.plan = await this.plan();
+      if (agreed !== undefined && !this.#agreements.holds(run.plan, agreed)) {
+        run.isRefused = true;
+        run.report = NOTHING_DONE;
+        return;
+      }
       run.report = await this.#apply(run.plan, (progress) => {
         run.progress = progress;
       });

@@ -39,12 +39,21 @@ describe("the plain commands", { concurrency: 2 }, () => {
     const rows = (await json("ps"))["sessions"] as unknown as { sessionKey: string; windowTokens: number }[];
     assert.deepEqual([rows[0]?.sessionKey, rows[0]?.windowTokens], ["agent:main:main", 200_000]);
 
+    await run("pin", "main");
+    assert.match((await run("ps")).out, /^agent:main:main \* +idle [^]*; \*: pinned\n$/m);
+    await run("pin", "main", "--off");
+    assert.match((await run("ps")).out, /^agent:main:main +idle [^]*--limit\)\n$/m);
+
     assert.match((await run("ps", "THERE", "main:main")).out, /^agent:main:main +idle [^]*\n1 session /m);
     assert.match((await run("ps", "hello", "elsewhere")).out, /^no session has all of these words/);
     assert.match((await run("ps", "hello", "--tree", "main")).err, /without words/);
 
     assert.match((await run("status")).out, /^agent:main:main "hello there" .*\n  why +nothing to do\n/);
     const found = await run("search", "hello");
+    assert.match(
+      found.out,
+      /^agent:main:\S+ #\d+ · (?:now|\d+ \w+ ago|\d+\w+ ago) · (?:you|the model)  .*hello/m,
+    );
     assert.equal(found.exit, 0);
     assert.match(found.out, /^agent:main:main #\d+ /);
     assert.equal((await run("search", "unheardof")).exit, 1);

@@ -57,6 +57,13 @@ test("jobs are added, fire, are listed, shown, changed, run and removed from a s
   );
   assert.match(again.out, /was there already/);
 
+  const tried = await run("when", "0 9 29 2 *", "-n", "2");
+  assert.match(
+    tried.out,
+    /^0 9 29 2 \* \(Europe\/Zurich\)\n(?:  20\d\d-02-29 09:00 Europe\/Zurich, in \d+d\n){2}$/,
+    tried.err,
+  );
+
   const [tea] = await untilOver("tea");
   assert.deepEqual([tea?.outcome, tea?.note, tea?.asked], ["done", "tea", false]);
   const runs = await run("runs", "tea");
@@ -167,7 +174,7 @@ test("what is typed wrong is refused with what would be right", async (t) => {
     [
       ["frobnicate"],
       64,
-      /there is no "frobnicate"; say add, list, show, edit, run, runs, enable, disable, rm/,
+      /there is no "frobnicate"; say add, when, list, show, edit, run, runs, enable, disable, rm/,
     ],
     [["add"], 64, /says no time: say a cron expression in quotes/],
     [["add", "0", "9", "*", "*", "*", "message"], 64, /"0" says no time: .*in quotes/],
@@ -191,6 +198,9 @@ test("what is typed wrong is refused with what would be right", async (t) => {
     ],
     [["add", "0 9 * * *", "x", "--deliver", "nowhere"], 66, /there is no session "nowhere"/],
     [["add", "0 9 * * *", "x", "--agent", "ghost"], 66, /there are: main/],
+    [["when", "0 25 * * *"], 64, /cron: field 2 of "0 25 \* \* \*" is the hour, 0 to 23, not "25"/],
+    [["when", "every", "1h", "x"], 64, /cron when: a time, and nothing else/],
+    [["when", "@daily", "-n", "51"], 64, /limit: a whole number from 1 to 50, not 51/],
     [["list", "x"], 64, /it takes no words/],
     [["list", "--enabled", "--disabled"], 64, /either --enabled or --disabled/],
     [["show"], 64, /say which job/],

@@ -1,7 +1,12 @@
 // `sessiond restore`, `archive` and `rm` against a real daemon: what is below, what helps, and what comes of jobs.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { RESTORED_BELOW_MAX } from "../../src/calls/limits.ts";
+import { parseKey } from "../../src/routing/key.ts";
+import { scratch } from "../fixtures/home.ts";
+import { filled, opening } from "../fixtures/upkeep.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { ran, type Ran } from "./stage.ts";
 
@@ -43,6 +48,33 @@ test("restore says what is still archived below, and --tree brings it back, befo
   assert.match((await run("restore", "proj", "--tree")).out, /is there; nothing came back below it\n$/);
   await run("archive", "proj");
   assert.match((await run("restore", "proj", "--tree")).out, /is back: \d+ entries, and 2 below it\n$/);
+  await run("archive", keys[0] ?? "");
+  await run("archive", "proj");
+  assert.match(
+    (await run("restore", "proj", "--together")).out,
+    /is back: \d+ entries, and 1 below it\n1 below it is still archived/,
+  );
+});
+
+test("--tree brings back more below a session that is there than one commit takes", async (t) => {
+  const home = join(scratch(t), "home");
+  const top = parseKey("agent:main:thread:top");
+  await filled(home, async (store, world) => {
+    await store.commit([opening(top, world.newId())]);
+    const children = Array.from({ length: RESTORED_BELOW_MAX + 1 }, (_, n) => {
+      return [parseKey(`agent:main:subagent:c${n}`), world.newId()] as const;
+    });
+    await store.commit(children.map(([key, transcript]) => ({ ...opening(key, transcript), parent: top })));
+    await store.commit(
+      children.map(([key, transcript]) => {
+        return { do: "archive", key, expect: { transcript, lastSeq: 0 }, why: "asked" };
+      }),
+    );
+  });
+  const daemon = await Daemon.start(t, { home });
+  const { out } = await ran(t, daemon, "restore", "top", "--tree");
+  assert.equal(out, `${top} is there; ${RESTORED_BELOW_MAX + 1} sessions came back below it\n`);
+  assert.deepEqual((await daemon.call("archives", {})).archives, []);
 });
 
 test("a sub-agent that is archived is known by the beginning of its id", async (t) => {

@@ -6,9 +6,11 @@ import { test } from "node:test";
 import type { Output } from "../../src/calls/door.ts";
 import { DEFAULT_AGENT, namedKey, parseKey } from "../../src/routing/key.ts";
 import { scratch } from "../fixtures/home.ts";
-import { filled, opening } from "../fixtures/upkeep.ts";
+import { filled, large, opening, OVERFULL, overfull } from "../fixtures/upkeep.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { NO_TERMINAL as skip, ran, terminal, type Ran } from "./stage.ts";
+
+const ANN = "agent:main:direct:ann";
 
 test("a session goes out of the way and comes back, from a shell", async (t) => {
   const daemon = await Daemon.start(t);
@@ -86,6 +88,44 @@ test(
     }
     assert.match((await ran(t, daemon, "restore", shown[0] ?? "")).out, /^agent:main:thread:one is back: /);
     assert.deepEqual((await daemon.call("archives", {})).archives, []);
+  },
+);
+
+test(
+  "at a terminal upkeep erases what somebody agreed to, and nothing that came to be due while they thought",
+  { skip },
+  async (t) => {
+    const home = join(scratch(t), "home");
+    await overfull(home);
+    const daemon = await Daemon.start(t, { home, config: { upkeep: OVERFULL } });
+    const left = async (): Promise<number> => (await daemon.call("archives", {})).archives.length;
+    const { totals } = await daemon.call("upkeepPlan", {});
+    assert.ok(totals.purge > 0 && totals.purge < 5);
+    const question = /erase (\d) archives? .*\s+for good\? \[y\/N\]/;
+    const no = terminal(t, daemon, "upkeep");
+    await no.seen(question);
+    no.type("n\r");
+    assert.deepEqual([await no.ended(), await left()], [1, 5]);
+
+    const late = terminal(t, daemon, "upkeep");
+    await late.seen(question);
+    for (const message of large()) await daemon.call("ask", { sessionKey: ANN, message });
+    const more = (await daemon.call("upkeepPlan", {})).totals.purge;
+    assert.ok(more > totals.purge);
+    late.type("y\r");
+    assert.deepEqual([await late.ended(), await left()], [65, 5]);
+    assert.match(late.out, /the plan has changed since: it would erase more/);
+
+    const agreed = terminal(t, daemon, "upkeep");
+    await agreed.seen(question);
+    assert.equal(question.exec(agreed.out)?.[1], String(more));
+    agreed.type("y\r");
+    assert.equal(await agreed.ended(), 0);
+    assert.match(agreed.out, new RegExp(`erased ${more} archives? for good`));
+    assert.equal(
+      await left(),
+      5 - more + (await daemon.call("archives", { sessionKey: ANN })).archives.length,
+    );
   },
 );
 

@@ -9,7 +9,7 @@ import type { Of } from "../../src/store/rules.ts";
 import type { Change } from "../../src/store/change.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Timer } from "../../src/timers/timer.ts";
-import type { Block, BlobName, Draft, Entry } from "../../src/transcript/entry.ts";
+import type { Block, BlobName, Draft, Entry, Message } from "../../src/transcript/entry.ts";
 import { contextStart } from "../../src/transcript/fold.ts";
 
 /** Who speaks. */
@@ -365,9 +365,15 @@ function texts(scene: Voice, count: number): Draft[] {
   return Array.from({ length: count }, (_, at) => draft(scene, at, null));
 }
 
+/** Every third is an answer, so that the row has something to say of its context. */
 function draft({ name, world }: Voice, at: number, blob: BlobName | null): Draft {
   const timestamp = world.nowMs();
   const block: Block = { type: "text", text: `${name}e${at}`, ...(blob === null ? {} : { blob }) };
-  const message = { role: "user", content: [block], timestamp } as const;
+  const usage = { input: 1 + (timestamp % 1_000), output: 0, cacheRead: 0, cacheWrite: 0 };
+  const model = { api: "test", provider: "test", model: "test", stopReason: "stop" };
+  const message: Message =
+    timestamp % 3 === 0
+      ? { role: "assistant", content: [block], ...model, usage, timestamp }
+      : { role: "user", content: [block], timestamp };
   return { type: "message", timestamp: new Date(timestamp).toISOString(), message };
 }

@@ -46,10 +46,19 @@ export function readAsStranger(
     ["last seq", before + lines.length, tail.lastSeq],
     ["last entry", lines.at(-1)?.id ?? null, tail.leafId],
     ["last jump", jump < 0 ? 0 : before + jump + 1, tail.jumpSeq],
+    ["context", contextOf(jump < 0 ? lines : lines.slice(jump)), tail.contextTokens],
   ] as const;
   for (const [name, inFile, inRow] of pairs)
     if (inFile !== inRow) complain(`${name}: its file says ${inFile}, its row ${inRow}`);
   return { entries, ids: lines.map((line) => line.id), older, before };
+}
+
+/** What the last answer counts, if nothing was compacted after it: here nobody says to how much. */
+function contextOf(lines: readonly Line[]): number {
+  const last = lines.findLast(
+    (line) => line.type === "compaction" || (line.type === "message" && line.message.role === "assistant"),
+  );
+  return last?.type === "message" && last.message.role === "assistant" ? last.message.usage.input : 0;
 }
 
 /** The lines of a file, behind those of the files before it that it has not itself. */

@@ -194,6 +194,37 @@ test("an answer comes in pieces while it is said, and then as an entry", async (
   assert.equal(pieces.join(""), "these words come one after the other");
 });
 
+test("nobody who follows is told a secret that entries would not show: of a message, a call, its result, or an answer in pieces", async (t) => {
+  const daemon = await Daemon.start(t);
+  const { token } = await daemon.call("createToken", { name: "guest", scope: "read" });
+  await using line = await Line.open(daemon, token);
+  await line.subscribe("follow", { sessionKey: MAIN });
+  const secret = "Ab1".repeat(14);
+  const message = [
+    `my key is sk-${secret}, and password: ${secret}`,
+    `!call write ${JSON.stringify({ path: "key.txt", content: `token = ${secret}\n` })}`,
+    "!then",
+    '!call read {"path":"key.txt"}',
+    "!then",
+    `!say it says token = ${secret} and no more`,
+  ].join("\n");
+  const { text } = await daemon.call("ask", { sessionKey: MAIN, message });
+  assert.equal(text, `it says token = ${secret} and no more`, "who asked is answered");
+
+  const live = await line.until((told) => JSON.stringify(told).includes("turn-ended"));
+  const pieces = live.flatMap(({ params: { event } }) => (event?.type === "delta" ? [event["text"]] : []));
+  assert.equal(pieces.join(""), "it says token = [redacted] and no more");
+  const past = await listen(daemon, `/v1/sessions/${MAIN}/events?from=0`, (heard) => hasEnded(heard, 1), {
+    authorization: `Bearer ${token}`,
+  });
+  for (const told of [live, past]) {
+    assert.ok(!JSON.stringify(told).includes("Ab1Ab1"), JSON.stringify(told));
+    assert.ok(JSON.stringify(told).split("[redacted").length > 5);
+  }
+  const entries = past.flatMap(({ data }) => ("entry" in data ? [data.entry] : []));
+  assert.deepEqual((await daemon.call("entries", { sessionKey: MAIN })).entries, entries);
+});
+
 test("who is unsubscribed hears no more, and other subscriptions go on", async (t) => {
   const daemon = await Daemon.start(t);
   await using line = await Line.open(daemon);

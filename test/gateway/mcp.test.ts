@@ -33,7 +33,19 @@ const peoples = table.filter(([, { who }]) => who !== "agent");
 
 /** Written down here, and not found out as the door does. */
 const READING: ReadonlySet<string> = new Set([
-  ...["wait", "status", "list", "history", "entries", "trace", "search", "children", "outbox", "overview"],
+  ...[
+    "wait",
+    "status",
+    "list",
+    "history",
+    "entries",
+    "trace",
+    "search",
+    "children",
+    "outbox",
+    "overview",
+    "mail",
+  ],
   ...[
     "models",
     "config",
@@ -48,7 +60,7 @@ const READING: ReadonlySet<string> = new Set([
     "upkeepPlan",
     "archives",
   ],
-  ...["jobs", "job", "jobRuns"],
+  ...["jobs", "job", "jobRuns", "jobTimes"],
   "commands",
 ]);
 const DESTRUCTIVE: ReadonlySet<string> = new Set([

@@ -2,13 +2,11 @@
 // on a phone. What it calls serious or critical fails.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Daemon } from "../gateway/daemon.ts";
+import { seriousIn } from "./axe.ts";
 import { launch, visitIn, type Visit } from "./browser.ts";
 import { MAIN, play, STAGE_CONFIG } from "./stage.ts";
-
-const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
 /** A view, and what is waited for before it is judged. */
 const VIEWS = [
@@ -24,15 +22,6 @@ const VIEWS = [
 
 const LOOKS: readonly Visit[] = [{}, { dark: true }, { width: 390, height: 800 }];
 
-interface Judged {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly impact: string;
-    readonly help: string;
-    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-  }[];
-}
-
 test("axe finds nothing serious in any view, in light and dark, on a screen and on a phone", async (t) => {
   const daemon = await Daemon.start(t, { config: STAGE_CONFIG });
   await play(daemon);
@@ -43,13 +32,7 @@ test("axe finds nothing serious in any view, in light and dark, on a screen and 
     for (const [at, waitFor] of VIEWS) {
       await page.evaluate(`location.hash = ${JSON.stringify(at)}`);
       await page.locator("main").getByText(waitFor).first().waitFor();
-      await page.evaluate(AXE);
-      const { violations } = (await page.evaluate("axe.run()")) as Judged;
-      const bad = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-      for (const { id, help, nodes } of bad)
-        found.push(
-          `${at} ${JSON.stringify(look)} ${id}: ${help}\n  ${nodes[0]?.html}\n  ${nodes[0]?.failureSummary}`,
-        );
+      for (const each of await seriousIn(page)) found.push(`${at} ${JSON.stringify(look)} ${each}`);
     }
   }
   assert.deepEqual(found, []);

@@ -71,7 +71,7 @@ test("what has begun is not taken back: the question says so, and who leaves it 
   await page.keyboard.press("N");
   await task.fill("a long task");
   await letGo();
-  const killed = page.locator(".toast").filter({ hasText: "Killed 1 session" });
+  const killed = page.locator(".toast").filter({ hasText: /^Killed/ });
   await killed.waitFor();
   assert.equal(await isOnTop(page, killed), true, "it is not behind the dialog");
   assert.equal(await task.inputValue(), "a long task");
@@ -136,7 +136,40 @@ test("what is typed into a question is not lost beside it, and focus is where it
   await kill.getByText("What was said stays").waitFor();
   await page.mouse.click(20, 400);
   await kill.waitFor({ state: "detached" });
-  assert.match(await focused(page), /^What can be done to sub:/, "back on the button that it came from");
+  assert.match(await focused(page), /^What can be done to .*\bsub:/, "back on the button that it came from");
+});
+
+test("a question says at its field what was refused there, and everything else at its end; either way one goes on in it", async (t) => {
+  const daemon = await Daemon.start(t);
+  const page = await visit(t, daemon, { at: "#/processes" });
+  await page.getByRole("treegrid").focus();
+  await page.keyboard.press("N");
+  const spawn = page.getByRole("dialog", { name: "Spawn a sub-agent" });
+  const limit = spawn.getByLabel("Limit, in US dollars");
+  await spawn.getByLabel("Task").fill("!say hi");
+  await limit.fill("-1");
+  await spawn.getByLabel("Task").press("ControlOrMeta+Enter"); // It sends, where Enter is another line.
+  await spawn.getByRole("alert").filter({ hasText: "a number above 0" }).waitFor();
+  assert.equal(await limit.getAttribute("aria-invalid"), "true");
+  assert.equal(await page.evaluate("document.activeElement.name"), "cost");
+  const described = ((await limit.getAttribute("aria-describedby")) ?? "").split(" ");
+  const texts = await Promise.all(described.map((id) => page.locator(`[id="${id}"]`).textContent()));
+  assert.match(texts.join("\n"), /^Of it and all below it together.*\na number above 0.*, not -1$/);
+  await page.keyboard.type("0");
+  await spawn.getByRole("alert").waitFor({ state: "detached" });
+  assert.equal(await limit.getAttribute("aria-invalid"), null, "what is typed over is not refused any more");
+  await limit.fill("1");
+
+  // A daemon that is not there is no fault of a field.
+  await page.route("**/rpc", (route) => route.abort());
+  await spawn.getByRole("button", { name: "Spawn" }).click();
+  await spawn.getByRole("alert").filter({ hasText: "the daemon does not answer" }).waitFor();
+  assert.equal(await spawn.locator("[aria-invalid]").count(), 0);
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Spawn", "focus is not lost");
+  await page.unroute("**/rpc");
+  await page.keyboard.press("Enter");
+  await spawn.waitFor({ state: "detached" });
+  await page.getByText(/^Spawned sub:/).waitFor();
 });
 
 test("what turns a line around is in no question, notice or title", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Daemon } from "../gateway/daemon.ts";
+import { seriousIn } from "./axe.ts";
 import { visit } from "./browser.ts";
 
 test("the token of the link leaves the address bar and its history at once, and is kept over a reload", async (t) => {
@@ -16,10 +17,23 @@ test("the token of the link leaves the address bar and its history at once, and 
 test("without a token, and with one that is not taken, the page asks for one and says why", async (t) => {
   const daemon = await Daemon.start(t);
   const page = await visit(t, daemon, { isSignedIn: false, at: "#/upkeep" });
-  await page.getByLabel("Token").fill("wrong");
+  const field = page.getByLabel("Token");
+  const focused = field.and(page.locator(":focus"));
+  await focused.waitFor();
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").filter({ hasText: "not known here" }).waitFor();
-  await page.getByLabel("Token").fill(daemon.token);
+  await page.getByRole("alert").filter({ hasText: "Nothing is typed yet." }).waitFor();
+  await field.fill("wrong");
+  await page.keyboard.press("Enter");
+  await page
+    .getByRole("alert")
+    .filter({ hasText: "This token is not known here; it may have been revoked." })
+    .waitFor();
+  assert.deepEqual(await seriousIn(page), []);
+  await focused.waitFor(); // Whoever was refused goes on there.
+  assert.equal(await field.getAttribute("aria-invalid"), "true");
+  await page.goto(`${daemon.url}/#t=of-last-year&/upkeep`);
+  await page.getByRole("alert").filter({ hasText: "This token is not known here" }).waitFor();
+  await field.fill(` ${daemon.url}/#t=${daemon.token}&/overview `); // the whole link
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Upkeep" }).and(page.locator("[aria-current=page]")).waitFor();
 });
@@ -53,7 +67,7 @@ test("a link that is opened where the page is already signs in, in all tabs; an 
   await page.waitForFunction(`localStorage.getItem("sessiond.token") === ${JSON.stringify(token)}`);
   await other.evaluate(`location.hash = "#/overview"`);
   const asking = other.waitForRequest((request) => request.headers()["authorization"] === `Bearer ${token}`);
-  await other.evaluate(`location.hash = "#/settings?part=tokens"`);
+  await other.evaluate(`location.hash = "#/settings"`);
   await asking;
   await page.goBack();
   assert.equal(page.url(), `${daemon.url}/#/settings?part=tokens`);

@@ -113,3 +113,38 @@ test("each message is kept over a reload by itself: who would lose one that the 
   await page.reload();
   assert.equal(asked, 1, "there is nothing to lose");
 });
+
+test("a refused message can be discarded and had back, and sent again when what was wrong is mended", async (t) => {
+  const daemon = await Daemon.start(t);
+  const page = await open(t, daemon);
+  const pending = page.getByLabel("Messages on their way");
+  const error = { code: -32000, message: "nobody may write now", data: { code: "forbidden" } };
+  const release = await onSend(page, (route) =>
+    route.fulfill({ json: { jsonrpc: "2.0", id: 1, error }, status: 403 }),
+  );
+  await say(page, "first");
+  await pending.getByText("Not sent: nobody may write now").waitFor();
+  await say(page, "second");
+  await pending.getByText("Not sent: nobody may write now").nth(1).waitFor();
+  const first = pending.getByRole("listitem").filter({ hasText: "first" });
+  await first.getByRole("button", { name: "Discard" }).click();
+  await first.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await first.waitFor();
+  const texts = await pending.getByRole("listitem").allInnerTexts();
+  assert.deepEqual(
+    texts.map((text) => /^(\w+)/.exec(text)?.[1]),
+    ["first", "second"],
+    "it is where it was",
+  );
+  await first.getByRole("button", { name: "Discard" }).click();
+  await first.waitFor({ state: "detached" });
+  await page.reload();
+  await pending.getByText("second").waitFor();
+  assert.equal(await pending.getByRole("listitem").count(), 1, "what was discarded does not come back");
+  release();
+  await pending.getByRole("button", { name: "Send again" }).click();
+  await page.getByRole("feed").getByText("second", { exact: true }).first().waitFor();
+  await pending.waitFor({ state: "detached" });
+  assert.deepEqual(await letters(daemon), ["second"]);
+});

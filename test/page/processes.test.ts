@@ -48,25 +48,29 @@ test("sub-agents at work are seen below main as it spawns them, and how they end
   );
   await daemon.call("send", { sessionKey: MAIN, message: [...spawns, "!then", "!wait"].join("\n") });
   for (const label of ["one", "two", "three"]) {
-    await line(page, label, "running step 1").waitFor();
-    assert.equal(await line(page, label, "running").getAttribute("aria-level"), "2", "below main");
+    const child = line(page, new RegExp(`^${label}`), "running step 1"); // Main names them: it waits for them.
+    await child.waitFor();
+    assert.equal(await child.getAttribute("aria-level"), "2", "below main");
   }
   assert.equal(await line(page, /^main/).getAttribute("aria-expanded"), "true");
   await page.locator(".counts").filter({ hasText: "4 running" }).waitFor();
 
+  assert.deepEqual(await labels(page), ["one", "two", "three"], "as they were given");
   const { children } = await daemon.call("children", { sessionKey: MAIN });
   const two = children.find(({ title }) => title === "two")?.sessionKey ?? "";
   const before = await labels(page);
   await daemon.call("kill", { sessionKey: two });
-  await line(page, "two", "ended", "killed").waitFor();
+  await line(page, /^two/, "ended", "killed").waitFor();
   assert.deepEqual(await labels(page), before, "it stays where it was, among the others");
 
   // Whoever comes later finds it folded away, and can open it.
   await page.reload();
+  await line(page, "1 ended").waitFor();
+  assert.deepEqual(await labels(page), ["one", "three"], "whatever changed last");
   await line(page, "1 ended").click();
-  await line(page, "two", "killed").waitFor();
+  await line(page, /^two/, "killed").waitFor();
   await line(page, "1 ended").click();
-  await line(page, "two").waitFor({ state: "detached" });
+  await line(page, /^two/).waitFor({ state: "detached" });
 });
 
 test("keys are for a line that can be seen, and nothing points at one that is not there", async (t) => {
@@ -149,13 +153,27 @@ test("every key of the table does what it says", async (t) => {
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.keyboard.press("P");
   await page.getByText("is pinned").waitFor();
+  await line(page, "the child").getByRole("img", { name: "pinned" }).waitFor();
   const { settings } = await daemon.call("status", { sessionKey: child });
   assert.deepEqual([settings.nice, settings.pinned], [5, true]);
 
   await page.keyboard.press("m");
   await page.getByRole("menuitem", { name: "Stop the turn" }).waitFor();
+  const keyed = await page.evaluate(
+    "[...document.querySelectorAll('[role=menuitem][aria-keyshortcuts]')].map((each) => `${each.getAttribute('aria-keyshortcuts')} ${each.querySelector('span').textContent}`)",
+  );
+  assert.deepEqual(keyed, [
+    ...["o Open", "s Steer…", ". Pause", "f Fork…", "e Export…", "L Label…", "n Nice…", "P Unpin"],
+    ...["a Archive", "x Kill…"],
+  ]);
   await page.keyboard.press("Escape");
   await page.getByRole("menu").waitFor({ state: "detached" });
+
+  await page.keyboard.press("?");
+  for (const about of ["fork it …", "export it …", "the last: all are read"])
+    await page.getByRole("dialog", { name: "Keys" }).getByText(about).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
 
   await page.keyboard.press("/");
   await page.keyboard.type("ada");
@@ -205,10 +223,17 @@ test("the menu of a session labels, pauses, continues, kills, archives and spawn
   assert.equal((await daemon.call("status", { sessionKey: below })).state, "ended");
 
   await menuOf(page, line(page, "second"), "Archive");
-  await page.getByText("Archived 2 sessions: restore them in Upkeep").waitFor();
+  await page.getByText(/^Archived "second .* and 1 session below it/).waitFor();
   await line(page, "second").waitFor({ state: "detached" });
-  await menuOf(page, line(page, /^main/), "Archive");
-  await page.locator(".toast.bad").waitFor();
+  await line(page, /^main/)
+    .getByRole("button", { name: /^What can be done/ })
+    .click();
+  const stays = page.getByRole("menuitem", { name: "Archive" });
+  assert.deepEqual(
+    [await stays.getAttribute("aria-disabled"), await stays.getAttribute("title")],
+    ["true", "An agent's main session always stays: pause it, or reset it"],
+  );
+  await page.keyboard.press("Escape");
 
   await page.getByRole("button", { name: "Spawn" }).click();
   await page.getByRole("textbox", { name: /^Task/ }).fill("!say done");
@@ -265,10 +290,13 @@ test("who may only read sees everything, and is told in words what it may not do
     { at: "#/processes", width: 390 },
   );
   await line(page, "at work", "running").click();
-  await page.keyboard.press(".");
-  await page.locator(".toast.bad").filter({ hasText: /read/ }).waitFor();
-  await page.keyboard.press("x");
-  await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
-  await page.getByRole("dialog").getByRole("alert").waitFor();
+  const refused = "Read only: the token guest may look";
+  await page.getByRole("button", { name: "Spawn" }).and(page.getByTitle(refused)).waitFor();
+  for (const press of [".", "x", "N"]) await page.keyboard.press(press);
+  await page.locator(".toast").getByText(refused).first().waitFor();
+  assert.equal(await page.getByRole("dialog").count(), 0, "nothing is asked that would be refused");
+  await page.keyboard.press("m");
+  const may = page.locator("[role=menuitem][aria-disabled=false]");
+  assert.deepEqual(await may.locator("span").allTextContents(), ["Open", "Export…"]);
   assert.equal((await daemon.call("status", { sessionKey: key })).state, "running");
 });

@@ -32,10 +32,23 @@ test("search finds words of an earlier turn as one types, and a hit leads to its
   const { hits: told } = await daemon.call("search", { text: "zurich pea" });
   assert.equal(await hits.count(), told.length);
   const last = told.at(-1)?.seq;
+  for (const [at, { kind }] of told.entries()) {
+    const who = kind === "user" ? /^You (?:now|\S+ ago) #/ : /^The model (?:now|\S+ ago) #/;
+    await hits.nth(at).filter({ hasText: who }).waitFor();
+  }
+  // Arrows and letters do the same; from a hit one comes back to the words.
+  await page.keyboard.press("ArrowDown");
+  for (const _ of told.slice(1)) await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate("document.activeElement.type"), "search");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate("document.activeElement.type"), "search");
   await page.keyboard.press("Enter");
   for (const _ of told.slice(1)) await page.keyboard.press("j");
   await page.keyboard.press("k");
-  await page.keyboard.press("j");
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForURL((url) => url.hash === `#/session/${encodeURIComponent(MAIN)}?seq=${last}`);
 
@@ -65,4 +78,36 @@ test("more hits than are shown at first are there on demand", async (t) => {
   await page.getByText("56 hits").waitFor();
   assert.equal(await page.getByRole("listitem").locator("mark").count(), 56);
   assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+});
+
+test("notes of every agent are searched too, and lead to themselves; archives are not, and it says so", async (t) => {
+  const daemon = await Daemon.start(t, { config: { agents: { coder: {} } } });
+  const note = { path: "memory/hedgehog.md", text: "The hedgehog sleeps in winter." };
+  await daemon.call("writeMemory", { agent: "coder", ...note });
+  await daemon.call("ask", {
+    sessionKey: MAIN,
+    message: "!call sessions_list\n!then\n!say A hedgehog eats snails",
+  });
+  const page = await visit(t, daemon, { at: "#/search?text=hedgehog" });
+  const notes = page.getByRole("region", { name: "Notes" });
+  const link = notes.getByRole("link", {
+    name: /^memory\/hedgehog\.md line \d+(?:, coder)? The hedgehog sleeps/,
+  });
+  await link.waitFor();
+  assert.deepEqual(await link.locator("mark").allTextContents(), ["hedgehog"]);
+  await page.getByText("1 note. Archives are not searched.").waitFor();
+  const said = page.getByRole("region", { name: MAIN });
+  await said.getByRole("heading", { name: "main", exact: true }).waitFor();
+  await said.getByText("The model").first().waitFor();
+
+  await page.getByLabel("Agent", { exact: true }).selectOption("main");
+  await notes.waitFor({ state: "detached" });
+  await said.waitFor();
+  await page.getByLabel("Agent", { exact: true }).selectOption("coder");
+  await notes.waitFor();
+  await said.waitFor({ state: "detached" });
+  await link.click();
+  await page.waitForURL((url) => url.hash.startsWith("#/memory/coder?path=memory%2Fhedgehog.md"));
+  await page.goto(`${daemon.url}/#/search?text=hedgehog&session=${encodeURIComponent(MAIN)}`);
+  await page.getByText("Notes are an agent's, not a session's: they are not searched.").waitFor();
 });

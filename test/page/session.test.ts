@@ -49,11 +49,15 @@ test("from a message: fork, rewind, edit and resend, pin, copy a link, and see i
   assert.ok(!page.url().includes(turn), "the turn of that entry, not the last");
 
   await doWith(page, 6, "Pin");
+  const pinned = page.getByRole("article", { name: /, pinned$/ });
+  await pinned.getByText("Pinned", { exact: true }).waitFor();
+  assert.equal(await pinned.count(), 1);
   await page.getByRole("tab", { name: "Context" }).click();
-  await page.getByRole("tabpanel").getByText("two").waitFor();
-  await page.getByRole("button", { name: "Unpin #6" }).click();
-  await page.getByRole("button", { name: "Unpin #6" }).waitFor({ state: "detached" });
+  await page.getByRole("tabpanel").getByRole("link", { name: "two" }).waitFor();
+  await page.getByRole("button", { name: "Unpin two" }).click();
+  await page.getByRole("button", { name: "Unpin two" }).waitFor({ state: "detached" });
   assert.deepEqual((await daemon.call("status", { sessionKey: MAIN })).settings.pins, []);
+  await pinned.waitFor({ state: "detached" });
 
   await doWith(page, 10, "Edit and resend");
   await page.getByRole("button", { name: "Go back and edit" }).click();
@@ -66,13 +70,29 @@ test("from a message: fork, rewind, edit and resend, pin, copy a link, and see i
   assert.deepEqual(await texts(daemon), ["one", "two", "three, but better"]);
 
   await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+  // What is gone back to is named by its words, and what was left behind is found again: at once, and by the line in its place.
   await doWith(page, 7, "Rewind to here");
-  await page.getByRole("dialog").getByText("stays in the file").waitFor();
+  const question = page.getByRole("dialog", { name: /^Rewind to “Rehearsal .*” \(\d\d:\d\d\)$/ });
+  await question.getByText("Nothing is deleted").waitFor();
+  assert.doesNotMatch((await question.textContent()) ?? "", /#\d|entry \d/);
   await page.getByRole("button", { name: "Rewind", exact: true }).click();
-  await page.getByText("It continues from entry 7").waitFor();
+  await page.getByText(/^It goes on from “/).waitFor();
   assert.deepEqual(await texts(daemon), ["one", "two"]);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("What was left behind is there again").waitFor();
+  assert.deepEqual(await texts(daemon), ["one", "two", "three, but better"]);
+  await doWith(page, 7, "Rewind to here");
+  await page.getByRole("button", { name: "Rewind", exact: true }).click();
+  const went = page.getByRole("article", { name: /^Went back/ });
+  await page.getByRole("feed").getByText("three, but better", { exact: true }).waitFor({ state: "detached" });
+  await went.getByText(/^Went back to “Rehearsal .*” \(\d\d:\d\d\); what had come after/).waitFor();
+  await went.getByRole("button", { name: "Return to what was left" }).click();
+  await page.getByRole("button", { name: "Return", exact: true }).click();
+  await page.getByRole("feed").getByText("three, but better", { exact: true }).waitFor();
+  assert.deepEqual(await texts(daemon), ["one", "two", "three, but better"]);
 
   await doWith(page, 3, "Fork from here");
+  await page.getByText(/^This is a fork of .* it knows what that knew at “/).waitFor();
   await page.waitForURL(({ hash }) => !hash.startsWith(hashOf(MAIN)));
   await page.getByRole("feed").getByText("one", { exact: true }).waitFor();
   const fork = decodeURIComponent(new URL(page.url()).hash.slice("#/session/".length));
@@ -318,4 +338,25 @@ test("on a phone everything fits, and the panel is a sheet that Escape closes", 
   await page.keyboard.press("Escape");
   await page.getByRole("tablist").waitFor({ state: "detached" });
   await page.locator("button[aria-label^='Show the panel']:focus").waitFor();
+
+  // Back closes what was opened last, and the session stays; whatever closed it, it is not gone back to.
+  await page.evaluate("location.hash = '#/overview'");
+  await page.evaluate(`location.hash = ${JSON.stringify(hashOf(MAIN))}`);
+  await page.getByRole("button", { name: "Show the panel" }).click();
+  await page.getByRole("tab", { name: "Context" }).click();
+  await page.getByRole("tabpanel", { name: "Context" }).waitFor();
+  await page.goBack();
+  await page.getByRole("tablist").waitFor({ state: "detached" });
+  assert.ok(page.url().endsWith(hashOf(MAIN)), page.url());
+  await page.getByRole("button", { name: "Show the panel" }).click();
+  await page.getByRole("button", { name: "Hide the panel", exact: true }).click();
+  await page.getByRole("tablist").waitFor({ state: "detached" });
+  await page.goBack();
+  await page.waitForURL(/#\/overview$/);
+
+  // A link leads to it; there is nothing to go back from, and closing it stays here.
+  await page.goto(`${daemon.url}/${hashOf(MAIN)}?panel=trace`);
+  await page.getByRole("tabpanel", { name: "Trace" }).getByRole("link", { name: /^1\./ }).click();
+  await page.getByRole("tablist").waitFor({ state: "detached" }); // What it leads to is behind it.
+  await page.waitForURL(/seq=\d+$/);
 });

@@ -77,11 +77,11 @@ test("an answer grows as it is spoken; what a kill cut off is gone, and the whol
   await page.getByRole("feed").getByText("and now?").waitFor();
   await speaker.asked(2);
   const live = page.locator(".speaking");
-  speaker.say("# Head\n\nfirst **par");
+  speaker.say("# Head\n\nfirst **par t"); // A word is told when it is whole: before, it might become a secret.
   await live.getByRole("heading", { name: "Head" }).waitFor();
   await live.getByText("first **par").waitFor();
-  speaker.say("t** and\n\n```js\nconst a");
-  await live.locator("strong", { hasText: "part" }).waitFor();
+  speaker.say("wo** and\n\n```js\nconst a ");
+  await live.locator("strong", { hasText: "par two" }).waitFor();
   await live.locator("pre", { hasText: "const a" }).waitFor();
   assert.equal(await page.getByRole("article", { name: /^Answer/ }).count(), 1, "it is not written down yet");
 
@@ -144,7 +144,9 @@ test("who goes back to an earlier entry sees the conversation as it is from ther
     ({ type, customType }) => type === "custom" && customType === "sessiond/turn-ended",
   );
   await daemon.call("rewind", { sessionKey: MAIN, seq: Number(first?.["seq"]) });
-  await feed.getByText(/^went back to #/).waitFor();
+  await feed
+    .getByText(/^Went back to “one” \(\d\d:\d\d\); what had come after it was left behind\.$/)
+    .waitFor();
   assert.equal(await feed.getByText("three", { exact: true }).count(), 0);
   assert.equal(await feed.getByText("one", { exact: true }).count(), 1);
   await daemon.call("ask", { sessionKey: MAIN, message: "!say four" });
@@ -312,7 +314,7 @@ test("calls, results, thinking, pictures, summaries and damage are shown in shor
     /^#\/session\/agent%3Amain%3Athread%3Atwo$/,
   );
   await feed.getByText(/^1 line could not be read \(not JSON, \d+ B\); kept in the file/).waitFor();
-  await feed.getByText("turn ended: failed: no more room").waitFor();
+  await feed.getByText("Failed: no more room").waitFor();
   await feed.getByText("model rehearsal/large").waitFor();
 
   assert.equal(await feed.locator("img").count(), 1, "what is large is asked for");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parseKey } from "../../src/routing/key.ts";
 import { scratch } from "../fixtures/home.ts";
-import { filled, opening } from "../fixtures/upkeep.ts";
+import { filled, large, opening, OVERFULL, overfull } from "../fixtures/upkeep.ts";
 import { Daemon } from "../gateway/daemon.ts";
 import { launch, visit, visitIn } from "./browser.ts";
 
@@ -78,12 +78,9 @@ test("a long plan is read to its end; who may not apply it is told so; what is e
   const browser = await launch(t);
   const { token } = await daemon.call("createToken", { name: "guest", scope: "operate" });
   const guest = await visitIn(browser, t, { url: daemon.url, token }, { at: "#/upkeep" });
-  await guest.getByRole("button", { name: "Apply…" }).click();
-  await guest
-    .getByRole("dialog")
-    .getByRole("button", { name: /^Erase 3 archives/ })
-    .click();
-  await guest.getByRole("alert").filter({ hasText: "admin" }).waitFor();
+  const refused = guest.getByRole("button", { name: "Apply…", disabled: true });
+  await refused.waitFor();
+  assert.match((await refused.getAttribute("title")) ?? "", /scope admin/);
 
   const page = await visitIn(browser, t, daemon, { at: "#/upkeep", width: 390 });
   await page.getByText(/^A run now would archive 600 sessions, erase 3 archives for good/).waitFor();
@@ -146,4 +143,32 @@ test("what was archived below a session comes back with it, if that is wanted", 
   await page.getByText("No archives").waitFor();
   for (const sessionKey of [top, child])
     assert.equal((await daemon.call("status", { sessionKey })).sessionKey, sessionKey);
+});
+
+test("what comes to be due while the question stands is not erased: the plan is shown anew, and asked about", async (t) => {
+  const home = join(scratch(t), "home");
+  await overfull(home);
+  const daemon = await Daemon.start(t, { home, config: { upkeep: OVERFULL } });
+  const sessionKey = "agent:main:direct:ann";
+  const page = await visit(t, daemon, { at: "#/upkeep" });
+  await page.getByRole("button", { name: "Apply…" }).click();
+  const dialog = page.getByRole("dialog");
+  const { purge } = (await daemon.call("upkeepPlan", {})).totals;
+  await dialog.getByText(`The ${purge} archives that are erased cannot be brought back.`).waitFor();
+  for (const message of large()) await daemon.call("ask", { sessionKey, message });
+  const more = (await daemon.call("upkeepPlan", {})).totals.purge;
+  assert.ok(more > purge);
+  await dialog.getByRole("button", { name: /^Erase/ }).click();
+  const told = page.getByRole("alert").filter({ hasText: "the plan has changed since" });
+  await told.waitFor();
+  await page.getByText(new RegExp(`^A run now would .*erase ${more} archives for good`)).waitFor();
+  assert.equal((await daemon.call("archives", {})).archives.length, 5);
+
+  await told.getByRole("button").click();
+  await dialog.getByText(`The ${more} archives that are erased cannot be brought back.`).waitFor();
+  await dialog.getByRole("button", { name: /^Erase/ }).click();
+  await page
+    .getByRole("status")
+    .filter({ hasText: new RegExp(`erased ${more} archives for good`) })
+    .waitFor();
 });

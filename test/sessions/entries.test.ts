@@ -176,6 +176,17 @@ test("no page holds a secret of the usual shapes, wherever it stood", async (t) 
     assert.ok(kept.includes(secret), `${secret} is in the transcript`);
     assert.ok(!told.includes(secret), `${secret} is not handed out`);
   }
+  const followed: unknown[] = [];
+  const { entries: last } = await stage.sessions.status(MAIN);
+  for await (const event of stage.sessions.follow(MAIN, { from: 0 })) {
+    followed.push(event);
+    if (event.type === "entry" && event.seq >= last) break;
+  }
+  for (const secret of secrets)
+    assert.ok(
+      JSON.stringify(followed).includes(secret),
+      "a program that embeds sessions follows them as they are",
+    );
 });
 
 test("what cannot be read comes as a gap, in its place and once, at any size of a page", async (t) => {

@@ -9,6 +9,66 @@ import { fault, Stage } from "./stage.ts";
 
 const CODER = "agent:coder:main";
 
+describe("times", () => {
+  test("are told before anything is added, and of a job as far as somebody looks ahead", async (t) => {
+    const world = new SimulatedWorld(1);
+    const stage = await Stage.open(t, { timezone: "Asia/Tokyo" }, { world });
+    const { sessions } = stage;
+    const nine = await sessions.call("jobTimes", { cron: "0  9 * * *", limit: 2 });
+    assert.deepEqual([nine.when, nine.timezone], ["0 9 * * * (Asia/Tokyo)", "Asia/Tokyo"]);
+    assert.deepEqual(
+      nine.times.map((time) => time.slice(11)),
+      ["00:00:00.000Z", "00:00:00.000Z"],
+    );
+    const [often, once] = [
+      await sessions.call("jobTimes", { every: "15m" }),
+      await sessions.call("jobTimes", { at: "20m" }),
+    ];
+    const after = (minutes: number): string => new Date(world.nowMs() + minutes * 60_000).toISOString();
+    assert.deepEqual(often.times, [15, 30, 45, 60, 75].map(after));
+    assert.deepEqual([often.timezone, once.times], [null, [after(20)]]);
+    assert.deepEqual((await sessions.call("jobs", {})).jobs, [], "nothing was added");
+
+    const job = await add(stage, { cron: "0 9 * * *", stagger: "1h" });
+    const ahead = await sessions.call("jobTimes", { job: job.id, limit: 50 });
+    assert.deepEqual([ahead.when, ahead.times.length], [job.when, 50]);
+    assert.deepEqual(ahead.times.slice(0, 5), job.times, "with its stagger");
+    await sessions.call("editJob", { job: job.id, enabled: false });
+    assert.deepEqual((await sessions.call("jobTimes", { job: job.id })).times, []);
+  });
+
+  test("are refused as they would be of a job, and begin with what they are about", async (t) => {
+    const stage = await Stage.open(t);
+    const wrong: readonly (readonly [Input<"jobTimes">, RegExp])[] = [
+      [{}, /^say when by exactly one of at, every and cron/],
+      [{ every: "1h", at: "1h" }, /^say when by exactly one/],
+      [{ cron: "61 9 * * *" }, /^cron: field 1 of /],
+      [{ cron: "0 9 * * *", timezone: "Mars/Base" }, /^timezone: /],
+      [{ job: "x", every: "1h" }, /^job: either a job, or a time/],
+      [{ every: "1h", limit: 51 }, /^jobTimes: limit: a whole number from 1 to 50, not 51/],
+    ];
+    for (const [input, says] of wrong)
+      await assert.rejects(stage.sessions.call("jobTimes", input), fault("bad_input", says));
+    await assert.rejects(stage.sessions.call("jobTimes", { job: "ghost" }), fault("not_found", /ghost/));
+    const places: readonly (readonly [Partial<Input<"addJob">>, RegExp])[] = [
+      [{ target: "agent:Main:main" }, /^target: /],
+      [{ target: "thread:" }, /^target: /],
+      [{ delivery: "nowhere" }, /^delivery: /],
+      [{ model: "rehearsal/none-such" }, /^model: /],
+    ];
+    for (const [input, says] of places)
+      await assert.rejects(
+        add(stage, { cron: "0 9 * * *", ...input }),
+        fault("bad_input", says),
+        String(says),
+      );
+    await assert.rejects(
+      add(stage, { cron: "0 9 * * *", delivery: "agent:main:thread:gone" }),
+      fault("not_found", /^delivery: /),
+    );
+  });
+});
+
 describe("a job that a person adds", () => {
   test("has what was asked for, and what is usual for the rest", async (t) => {
     const world = new SimulatedWorld(1);

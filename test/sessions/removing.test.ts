@@ -1,7 +1,7 @@
 // Finding what was said, and taking it away for good.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Output } from "../../src/index.ts";
 import { childOf, MAIN, named, spawn, until } from "./family.ts";
@@ -37,6 +37,41 @@ test("words are found in all sessions, in those of an agent, or in one, without 
     stage.sessions.search("owl", { sessionKey: named("nobody") }),
     fault("not_found", /nobody/),
   );
+});
+
+test("a hit says who said it, and when, as a history does; where its entry cannot be read, it says neither", async (t) => {
+  const stage = await Stage.open(t);
+  const envelope = { channel: "telegram", chatType: "direct", peer: "ann" } as const;
+  const { sessionKey: chat, id } = await stage.sessions.receive(envelope, "the ptarmigan asks");
+  await stage.sessions.wait(chat, id);
+  const note = { path: "memory/ptarmigan.md", text: "white in winter" };
+  await stage.sessions.ask(MAIN, `!call memory_write ${JSON.stringify(note)}\n!then\n!say A ptarmigan it is`);
+  const hits = await search(stage, "ptarmigan");
+  for (const { sessionKey, seq, at, kind, from } of hits) {
+    const { entries } = await stage.sessions.history(sessionKey, { before: seq + 1, limit: 1 });
+    assert.deepEqual(
+      [[at, kind, from]],
+      entries.map((told) => [told.at, told.kind, told.from]),
+    );
+  }
+  const said = new Set(hits.map(({ kind, from }) => `${kind} ${from}`));
+  for (const who of ["user telegram:ann", "user a person", "assistant null", "toolResult memory_write"])
+    assert.ok(said.has(who), [...said].join(", "));
+
+  const [newest] = await search(stage, "ptarmigan", { sessionKey: MAIN });
+  const file = await stage.file(MAIN);
+  await stage.close();
+  const lines = readFileSync(file, "utf8").split("\n");
+  const at = lines.findIndex(
+    (line) => line.includes(`"seq":${newest?.seq},`) || line.includes(`"seq":${newest?.seq}}`),
+  );
+  lines[at] = "#".repeat(Buffer.byteLength(lines[at] ?? ""));
+  writeFileSync(file, lines.join("\n"));
+  await stage.reopen();
+  const again = await search(stage, "ptarmigan", { sessionKey: MAIN });
+  const unread = again.find(({ seq }) => seq === newest?.seq);
+  assert.deepEqual([unread?.at, unread?.kind, unread?.from], [null, null, null]);
+  assert.ok(again.some(({ kind }) => kind !== null));
 });
 
 test("what was said before the question is found, at once", async (t) => {

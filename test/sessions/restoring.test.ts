@@ -3,8 +3,18 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { RealWorld } from "../../src/base/world.ts";
 import { childOf, MAIN, named, spawn, until } from "./family.ts";
 import { fault, Stage } from "./stage.ts";
+
+/** So that two commits are never of the same millisecond. */
+class Later extends RealWorld {
+  laterMs = 0;
+
+  override nowMs(): number {
+    return super.nowMs() + this.laterMs;
+  }
+}
 
 /** A session with two below it, the one below the other. */
 async function family(
@@ -41,6 +51,21 @@ test("with tree, all that was archived below a session comes back with it, to it
   assert.deepEqual((await sessions.call("archives", {})).archives, []);
 });
 
+test("together, what was archived in the same moment comes back, and what was away before stays away", async (t) => {
+  const world = new Later();
+  const stage = await Stage.open(t, {}, { world });
+  const { sessions } = stage;
+  const [top, child, low] = await family(stage, "project");
+  await sessions.call("archive", { sessionKey: low });
+  world.laterMs = 1;
+  const { archive, archived } = await sessions.call("archive", { sessionKey: top });
+  assert.equal(archived, 2);
+  const back = await sessions.call("restore", { id: archive, together: true });
+  assert.deepEqual([back.below, back.away, back.taken], [1, 1, 0]);
+  assert.equal((await sessions.status(child)).parent, top);
+  await assert.rejects(sessions.status(low), fault("not_found", /is archived since/));
+});
+
 test("without tree it is told how many are left, and what is back already is left alone", async (t) => {
   const stage = await Stage.open(t);
   const { sessions } = stage;
@@ -58,6 +83,26 @@ test("without tree it is told how many are left, and what is back already is lef
   const last = await sessions.call("restore", { id: again, tree: true });
   assert.deepEqual([last.below, last.away, last.taken], [1, 0, 0]);
   assert.equal((await sessions.status(low)).parent, child);
+});
+
+test("what was archived below a session that is there comes back by its key, all in one moment, and nothing of the session itself", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const [top, child, low] = await family(stage, "project");
+  await sessions.call("restore", { id: (await sessions.call("archive", { sessionKey: top })).archive });
+  await sessions.call("reset", { sessionKey: top }); // What it said before is an archive of its own, and stays one.
+  const tree = await sessions.call("restore", { id: top, tree: true });
+  assert.deepEqual(tree, { sessionKey: top, entries: 0, archived: null, below: 2, away: 0, taken: 0 });
+  assert.deepEqual(
+    [(await sessions.status(child)).parent, (await sessions.status(low)).parent],
+    [top, child],
+  );
+  assert.equal((await sessions.call("restore", { id: top, tree: true })).below, 0);
+  const refused = fault("bad_input", /with `tree`, without `swap`/);
+  await assert.rejects(sessions.call("restore", { id: top }), refused);
+  await assert.rejects(sessions.call("restore", { id: top, tree: true, swap: true }), refused);
+  const nobody = named("nobody");
+  await assert.rejects(sessions.call("restore", { id: nobody, tree: true }), fault("not_found", /nobody/));
 });
 
 test("a job that writes to who is archived or removed is named, and none that does not run again", async (t) => {

@@ -262,7 +262,8 @@ describe("around it", () => {
     await rewind(stage, to);
     for await (const event of stage.sessions.follow(MAIN, { from })) {
       if (event.type !== "entry") continue;
-      assert.deepEqual(notesIn([event.entry], "rewound"), [{ to, from }]);
+      const { contextTokens } = await stage.sessions.status(MAIN);
+      assert.deepEqual(notesIn([event.entry], "rewound"), [{ to, from, contextTokens }]);
       break;
     }
     await answered(stage, "Four.");

@@ -9,6 +9,8 @@ interface ButtonParts {
   /** plain: beside others. main: what one came for. danger: it destroys. */
   readonly look?: "plain" | "main" | "danger" | "quiet";
   readonly isDisabled?: boolean;
+  /** Why it cannot be used, for as long as that is so; undefined: it can. It is found by who looks for it, and says this. */
+  readonly unless?: string | undefined;
   /** Of one that stays in: on or off. */
   readonly isOn?: boolean;
   readonly type?: "button" | "submit";
@@ -16,14 +18,19 @@ interface ButtonParts {
 }
 
 export function Button(parts: ButtonParts) {
-  const { children, icon, label, look = "plain", isDisabled = false, isOn, type = "button", onClick } = parts;
+  const { children, icon, label, look = "plain", isDisabled = false, isOn, type = "button" } = parts;
+  const { unless } = parts;
+  const onClick = unless === undefined ? parts.onClick : nothing;
+  const title = unless ?? label;
   const isBare = children === undefined;
   return (
     <button
       type={type}
       class={`button ${look}${isBare ? " bare" : ""}`}
       disabled={isDisabled}
-      {...(label === undefined ? {} : { "aria-label": label, title: label })}
+      {...(unless === undefined ? {} : { "aria-disabled": true })}
+      {...(label === undefined ? {} : { "aria-label": label })}
+      {...(title === undefined ? {} : { title })}
       {...(isOn === undefined ? {} : { "aria-pressed": isOn })}
       {...(onClick === undefined ? {} : { onClick })}
     >
@@ -31,4 +38,9 @@ export function Button(parts: ButtonParts) {
       {children}
     </button>
   );
+}
+
+/** Neither is a form sent. */
+function nothing(event: MouseEvent): void {
+  event.preventDefault();
 }

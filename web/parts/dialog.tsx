@@ -3,11 +3,15 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clean, oneLine } from "../../src/base/harmless.ts";
 import { faultOf } from "../wire/call.ts";
 import { Button } from "./button.tsx";
+import { FieldLine, type Field } from "./field.tsx";
+import { NOTHING_REFUSED, refusedIn, type Refused } from "./refused.ts";
 import { tell, Toasts } from "./toast.tsx";
+
+export type { Field };
 
 interface DialogParts {
   readonly title: string;
@@ -60,7 +64,7 @@ function useModal(ref: RefObject<HTMLDialogElement | null>): void {
     const before = document.activeElement;
     if (dialog?.open === false) dialog.showModal();
     // The first field, or the way out: not the cross, which is first in the document.
-    dialog?.querySelector<HTMLElement>(".body :is(input, textarea, select, button)")?.focus();
+    dialog?.querySelector<HTMLElement>(":scope > .body :is(input, textarea, select, button)")?.focus();
     return () => {
       dialog?.close();
       const back = before?.isConnected === true ? before : document.querySelector("main");
@@ -77,17 +81,6 @@ function isWithin({ clientX, clientY }: PointerEvent, dialog: Element | null): b
 }
 
 // ── Asked from anywhere ─────────────────────────────────────────────────────────────────────────────────────
-
-/** A line of a form. */
-export interface Field {
-  readonly name: string;
-  readonly label: string;
-  readonly kind?: "text" | "lines" | "number" | "choice";
-  readonly choices?: readonly (readonly [value: string, label: string])[];
-  readonly value?: string;
-  readonly hint?: string;
-  readonly isNeeded?: boolean;
-}
 
 export interface Question {
   readonly title: string;
@@ -137,8 +130,11 @@ type Standing = "asking" | "doing" | "told";
 
 function Form({ asked: which }: { readonly asked: Asked }) {
   const { title, text, fields = [], verb, isDangerous = false } = which.question;
-  const [trouble, setTrouble] = useState<string | null>(null);
+  const [refused, setRefused] = useState(NOTHING_REFUSED);
   const [standing, setStanding] = useState<Standing>("asking");
+  const [attempts, setAttempts] = useState(0);
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => showRefused(form.current), [attempts]);
   const leave = (): void => {
     if (standing === "doing") return setStanding("told");
     close(which);
@@ -147,22 +143,28 @@ function Form({ asked: which }: { readonly asked: Asked }) {
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     if (standing !== "asking") return;
-    setTrouble(null);
+    setRefused(NOTHING_REFUSED);
     setStanding("doing");
-    const refused = await run(which, event.currentTarget as HTMLFormElement);
-    setTrouble(refused);
+    setRefused(await run(which, event.currentTarget as HTMLFormElement));
     setStanding("asking");
+    setAttempts((was) => was + 1);
   };
   return (
     <Dialog title={title} onClose={leave} isFirm={fields.length > 0 || standing !== "asking"}>
-      <form onSubmit={(event: SubmitEvent) => void submit(event)}>
+      <form
+        ref={form}
+        onSubmit={(event: SubmitEvent) => void submit(event)}
+        onInput={({ target }: Event) => setRefused(without(refused, target))}
+        onInvalidCapture={({ target }: Event) => openAround(target)}
+        onKeyDown={(event: KeyboardEvent) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.current?.requestSubmit();
+        }}
+      >
         {text !== undefined && <div class="text">{typeof text === "string" ? clean(text) : text}</div>}
-        {fields.map((field) => (
-          <FieldLine key={field.name} field={field} />
-        ))}
-        {trouble !== null && (
+        <Fields fields={fields} refused={refused} />
+        {refused.rest !== null && (
           <p class="refused" role="alert">
-            {clean(trouble)}
+            {clean(refused.rest)}
           </p>
         )}
         <p role="status">
@@ -171,7 +173,11 @@ function Form({ asked: which }: { readonly asked: Asked }) {
         </p>
         <footer>
           <Button onClick={leave}>{standing === "told" ? "Leave" : "Cancel"}</Button>
-          <Button type="submit" look={isDangerous ? "danger" : "main"} isDisabled={standing !== "asking"}>
+          <Button
+            type="submit"
+            look={isDangerous ? "danger" : "main"}
+            unless={standing === "asking" ? undefined : "It is being done"}
+          >
             {verb}
           </Button>
         </footer>
@@ -180,44 +186,58 @@ function Form({ asked: which }: { readonly asked: Asked }) {
   );
 }
 
-/** What it was refused with; null: it was done. Who has left meanwhile is told elsewhere. */
-async function run(which: Asked, form: HTMLFormElement): Promise<string | null> {
-  const { title, run: done } = which.question;
+/** What is seldom needed is under "More": open, where something in it is not as usual. */
+function Fields({ fields, refused }: { readonly fields: readonly Field[]; readonly refused: Refused }) {
+  const lines = (which: readonly Field[]): ComponentChildren =>
+    which.map((field) => <FieldLine key={field.name} field={field} refused={refused.at.get(field.name)} />);
+  const more = fields.filter(({ isMore = false }) => isMore);
+  const [isOpen] = useState(() => more.some(({ value = "", usual = "" }) => value !== usual));
+  return (
+    <>
+      {lines(fields.filter(({ isMore = false }) => !isMore))}
+      {more.length > 0 && (
+        <details class="more" open={isOpen}>
+          <summary>More</summary>
+          {lines(more)}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Whoever was refused goes on at the first field that is to be mended, also under "More". */
+function showRefused(form: HTMLFormElement | null): void {
+  const wrong = [...(form?.querySelectorAll<HTMLElement>("[aria-invalid=true]") ?? [])];
+  for (const each of wrong) openAround(each);
+  wrong[0]?.focus();
+}
+
+/** A browser cannot say what is missing in something that is closed: it would do nothing, without a word. */
+function openAround(target: EventTarget | null): void {
+  const more = target instanceof Element ? target.closest("details") : null;
+  if (more !== null) more.open = true;
+}
+
+/** What is typed over is not what was refused any more. */
+function without(refused: Refused, target: EventTarget | null): Refused {
+  const name =
+    target instanceof Element ? target.closest<HTMLElement>("[data-field]")?.dataset["field"] : undefined;
+  if (name === undefined || !refused.at.has(name)) return refused;
+  return { ...refused, at: new Map([...refused.at].filter(([each]) => each !== name)) };
+}
+
+/** What it was refused with; nothing: it was done. Who has left meanwhile is told elsewhere. */
+async function run(which: Asked, form: HTMLFormElement): Promise<Refused> {
+  const { title, fields = [], run: done } = which.question;
   try {
     await done(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)])));
     close(which);
     which.done(true);
-    return null;
   } catch (error) {
-    const { message, todo } = faultOf(error);
-    if (open.value === which) return `${message} (${todo})`;
-    tell(`${oneLine(title)} It was not done: ${message} (${todo})`, true);
+    const fault = faultOf(error);
+    if (open.value === which) return refusedIn(fault, fields);
+    tell(`${oneLine(title)} It was not done: ${fault.message} (${fault.todo})`, true);
     which.done(false);
-    return null;
   }
-}
-
-function FieldLine({ field }: { readonly field: Field }) {
-  const { name, label, kind = "text", choices = [], value = "", hint, isNeeded = false } = field;
-  const id = useId();
-  const described = hint === undefined ? {} : { "aria-describedby": `${id}-hint` };
-  const common = { id, name, required: isNeeded, ...described };
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {kind === "lines" && <textarea {...common} rows={4} defaultValue={value} />}
-      {kind === "choice" && (
-        <select {...common} defaultValue={value}>
-          {choices.map(([each, words]) => (
-            <option key={each} value={each} selected={each === value}>
-              {words}
-            </option>
-          ))}
-        </select>
-      )}
-      {kind === "text" && <input {...common} type="text" defaultValue={value} />}
-      {kind === "number" && <input {...common} type="number" step="any" defaultValue={value} />}
-      {hint !== undefined && <small id={`${id}-hint`}>{hint}</small>}
-    </div>
-  );
+  return NOTHING_REFUSED;
 }

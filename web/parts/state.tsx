@@ -35,18 +35,27 @@ export function Gauge({
   part,
   of,
   label,
+  what,
 }: {
   readonly part: number | null;
   readonly of: number;
   readonly label: string;
+  readonly what?: string; // the whole, in words
 }) {
-  if (part === null || of <= 0) return <span class="gauge none">–</span>;
+  if (part === null || of <= 0)
+    return (
+      <span class="gauge none" role="img" aria-label={`${label}: not known`}>
+        –
+      </span>
+    );
   const share = Math.min(1, part / of);
+  const words = `${percent(part, of)}${what === undefined ? "" : ` of ${what}`}`;
   return (
     <span
       class={`gauge${share > 0.85 ? " high" : ""}`}
       role="img"
-      aria-label={`${label}: ${percent(part, of)}`}
+      aria-label={`${label}: ${words}`}
+      title={words}
     >
       <span class="bar" aria-hidden="true">
         <span class="fill" style={{ width: `${share * 100}%` }} />

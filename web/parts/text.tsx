@@ -5,6 +5,8 @@ import { clean, oneLine } from "../../src/base/harmless.ts";
 import { since } from "../state/now.ts";
 import { clock } from "./clock.ts";
 
+export { shortKey } from "./key.ts";
+
 export function Plain({ text }: { readonly text: string }) {
   return <>{clean(text)}</>;
 }
@@ -21,15 +23,4 @@ export function Ago({ at }: { readonly at: string }) {
       {ago(since(at))}
     </time>
   );
-}
-
-/** The end of a key, as people say it: what tells a session from its siblings. */
-export function shortKey(key: string): string {
-  const parts = key.split(":");
-  if (parts[0] !== "agent" || parts.length < 3) return key;
-  const [, agent = "", ...rest] = parts;
-  const [kind = "", id = ""] = rest.slice(-2);
-  if (rest.length === 1) return agent === "main" ? (rest[0] ?? key) : `${agent}:${rest[0]}`;
-  if (kind === "run") return `run:${id.slice(-6)}`; // Runs of a job begin alike, with the time.
-  return kind === "subagent" ? `sub:${id.slice(0, 8)}` : rest.slice(-2).join(":");
 }

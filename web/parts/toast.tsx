@@ -54,6 +54,12 @@ export async function tried<Of>(doing: Promise<Of>, done?: string): Promise<Of |
   }
 }
 
+/** Of a key, which has no place where it could say why it cannot be done. */
+export function unless(why: string | undefined, run: () => void): void {
+  if (why === undefined) run();
+  else tell(`${why}.`);
+}
+
 /**
  * Everywhere that they can be shown. While a dialog is there nothing beside it can be used, nor is it read out: so what is told then
  * is in it. What was told before stays where it was, and is not in the way.

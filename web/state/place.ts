@@ -42,8 +42,25 @@ export function go(view: View, of: string | null = null, query: Place["query"] =
 /** The same place otherwise asked for, such as another filter: not a step to go back over. */
 export function replace(query: Place["query"]): void {
   const { view, of } = place.value;
-  history.replaceState(null, "", hrefOf(view, of, query));
+  history.replaceState(history.state, "", hrefOf(view, of, query)); // What was opened by it is still open.
   place.value = { view, of, query };
+}
+
+/** What a step of the history is, that was made by opening something over the same place. */
+const OPENED = { isOpened: true } as const;
+
+/** Something stands before the same place: the browser's Back closes it. */
+export function open(query: Place["query"]): void {
+  const { view, of } = place.value;
+  history.pushState(OPENED, "", hrefOf(view, of, query));
+  place.value = { view, of, query };
+}
+
+/** It was closed otherwise: the history is as if it had not been opened. What came by a link is not gone back from. */
+export function close(query: Place["query"]): void {
+  if ((history.state as Partial<typeof OPENED> | null)?.isOpened !== true) return replace(query);
+  place.value = { ...place.value, query }; // Going back takes a moment, and is not to be done twice.
+  history.back();
 }
 
 /** Whatever cannot be understood is the first view. */

@@ -118,6 +118,11 @@ function tell(): void {
   version.value += 1;
 }
 
+/** The row of a session as it is known just now; null: it is not. Nobody is asked, and nobody is told when it changes. */
+export function rowNow(key: string): Row | null {
+  return known.get(key) ?? null;
+}
+
 /** Whether it is known that there is no such session (any more). */
 export function isMissing(key: string): boolean {
   void version.value;

@@ -3,14 +3,17 @@
 
 import type { Input } from "../../src/calls/door.ts";
 import { ask, type Field } from "../parts/dialog.tsx";
+import { shortKey } from "../parts/key.ts";
 import type { Deed } from "../parts/menu.tsx";
-import { shortKey } from "../parts/text.tsx";
 import { tell, tried } from "../parts/toast.tsx";
 import { go } from "../state/place.ts";
 import { requestId } from "../state/request.ts";
 import { call } from "../wire/call.ts";
-import type { Row, Status } from "../wire/events.ts";
+import type { Row } from "../wire/events.ts";
+import { lacking } from "../wire/scope.ts";
 import { archive, kill, remove } from "./ending.tsx";
+import { askExport } from "./exporting.tsx";
+import { askFork } from "./forking.ts";
 import { nameOf } from "./named.ts";
 
 /** What a deed is, whatever it is called at the moment. */
@@ -20,6 +23,8 @@ export type Act =
   | "pause"
   | "abort"
   | "spawn"
+  | "fork"
+  | "export"
   | "label"
   | "nice"
   | "pin"
@@ -29,26 +34,44 @@ export type Act =
 
 export type NamedDeed = Deed & { readonly act: Act };
 
-const MAIN_STAYS = "An agent's main session always stays: pause it, or reset it";
+/** Which keys do the same where the menu is. */
+export type ActKeys = Readonly<Partial<Record<Act, string>>>;
 
-/** Of a row, or of a status, which knows whether it is pinned. */
-export function deedsOf(row: Row | Status): readonly NamedDeed[] {
+const MAIN_STAYS = "An agent's main session always stays: pause it, or reset it";
+const EMPTY = "Nothing was said in it yet";
+
+/** Those that only look come with any token; every other needs one that may. */
+const LOOKS: ReadonlySet<Act> = new Set<Act>(["open", "export"]);
+
+export function deedsOf(row: Row, keys: ActKeys = {}): readonly NamedDeed[] {
+  const may = lacking("operate");
+  return [...talkDeeds(row), ...keepDeeds(row), ...endDeeds(row)].map((deed) => {
+    const key = keys[deed.act];
+    const unless = (LOOKS.has(deed.act) ? undefined : may) ?? deed.unless;
+    return { ...deed, unless, ...(key === undefined ? {} : { key }) };
+  });
+}
+
+function hasEnded({ state }: Row): string | undefined {
+  return state === "ended" ? "It has ended" : undefined;
+}
+
+function talkDeeds(row: Row): readonly NamedDeed[] {
   const { sessionKey, state } = row;
-  const hasEnded = state === "ended" ? "It has ended" : undefined;
   const isAtWork = state === "running" || state === "queued" || state === "waiting";
-  const mayGo = row.kind === "main" ? MAIN_STAYS : undefined;
+  const unless = hasEnded(row);
   return [
     { act: "open", name: "Open", icon: "right", run: () => go("session", sessionKey) },
     {
       act: "steer",
       name: isAtWork ? "Steer…" : "Send a message…",
       icon: "send",
-      unless: hasEnded,
+      unless,
       run: () => void (isAtWork ? steer(row) : write(row)),
     },
     state === "paused"
       ? { act: "pause", name: "Continue", icon: "play", run: () => void signal("cont", row) }
-      : { act: "pause", name: "Pause", icon: "pause", unless: hasEnded, run: () => void signal("stop", row) },
+      : { act: "pause", name: "Pause", icon: "pause", unless, run: () => void signal("stop", row) },
     {
       act: "abort",
       name: "Stop the turn",
@@ -56,23 +79,31 @@ export function deedsOf(row: Row | Status): readonly NamedDeed[] {
       unless: isAtWork ? undefined : "No turn runs in it",
       run: () => void signal("abort", row),
     },
-    {
-      act: "spawn",
-      name: "Spawn a child…",
-      icon: "fork",
-      unless: hasEnded,
-      run: () => void spawn(sessionKey),
-    },
+    { act: "spawn", name: "Spawn a child…", icon: "plus", unless, run: () => void spawn(row) },
+  ];
+}
+
+function keepDeeds(row: Row): readonly NamedDeed[] {
+  const isEmpty = row.entries === 0 ? EMPTY : undefined;
+  return [
+    { act: "fork", name: "Fork…", icon: "fork", unless: isEmpty, run: () => void askFork(row) },
+    { act: "export", name: "Export…", icon: "download", unless: isEmpty, run: () => void askExport(row) },
     { act: "label", name: "Label…", icon: "edit", run: () => void label(row) },
-    { act: "nice", name: "Nice…", icon: "settings", unless: hasEnded, run: () => void nice(row) },
-    { act: "pin", name: pinName(row), icon: "pin", run: () => void pin(row) },
-    { act: "archive", name: "Archive", icon: "upkeep", run: () => void archive(row) },
+    { act: "nice", name: "Nice…", icon: "settings", unless: hasEnded(row), run: () => void nice(row) },
+    { act: "pin", name: row.pinned ? "Unpin" : "Pin", icon: "pin", run: () => void pin(row) },
+  ];
+}
+
+function endDeeds(row: Row): readonly NamedDeed[] {
+  const stays = row.kind === "main" ? MAIN_STAYS : undefined;
+  return [
+    { act: "archive", name: "Archive", icon: "upkeep", unless: stays, run: () => void archive(row) },
     {
       act: "kill",
       name: "Kill…",
       icon: "close",
       isDangerous: true,
-      unless: mayGo ?? hasEnded,
+      unless: stays ?? hasEnded(row),
       run: () => void kill(row),
     },
     {
@@ -80,7 +111,7 @@ export function deedsOf(row: Row | Status): readonly NamedDeed[] {
       name: "Remove…",
       icon: "trash",
       isDangerous: true,
-      unless: mayGo,
+      unless: stays,
       run: () => void remove(row),
     },
   ];
@@ -106,7 +137,7 @@ async function steer(row: Row): Promise<void> {
     verb: "Steer",
     run: ({ message = "" }) => call("steer", { sessionKey, message }),
   });
-  if (isDone) tell(`${shortKey(sessionKey)} reads it before its next step`);
+  if (isDone) tell(`${nameOf(row)} reads it before its next step`);
 }
 
 async function write(row: Row): Promise<void> {
@@ -118,7 +149,7 @@ async function write(row: Row): Promise<void> {
     verb: "Send",
     run: ({ message = "" }) => call("send", { sessionKey, message, id: idOf(message) }),
   });
-  if (isDone) tell(`Sent to ${shortKey(sessionKey)}`);
+  if (isDone) tell(`Sent to ${nameOf(row)}`);
 }
 
 /** The same content has the same id: asked again after a lost answer, it is done once. */
@@ -133,14 +164,15 @@ function ids(): (content: string) => string {
 
 // ── Children ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `parent` null: of main, which need not hear of its end. */
-export async function spawn(parent: string | null): Promise<void> {
+/** `above` null: of main, which need not hear of its end. */
+export async function spawn(above: Row | null): Promise<void> {
+  const parent = above?.sessionKey ?? null;
   const models = await call("models", {}).catch(() => null); // Without them nothing can be chosen, and nothing else is lost.
   const idOf = ids();
   let key = "";
   const isDone = await ask({
-    title: parent === null ? "Spawn a sub-agent" : `Spawn a child of ${shortKey(parent)}`,
-    text: parent === null ? "Below main." : `${shortKey(parent)} is told what became of it.`,
+    title: above === null ? "Spawn a sub-agent" : `Spawn a child of ${nameOf(above)}`,
+    text: above === null ? "Below main." : `${nameOf(above)} is told what became of it.`,
     fields: spawnFields((models?.models ?? []).map(({ id }) => id)),
     verb: "Spawn",
     run: async (given) => {
@@ -163,6 +195,7 @@ function spawnFields(models: readonly string[]): readonly Field[] {
     {
       name: "name",
       label: "Name",
+      named: ["exists"],
       hint: "A child with a name stays, and can be given more. Without one it ends after its task.",
     },
     {
@@ -183,6 +216,7 @@ function spawnFields(models: readonly string[]): readonly Field[] {
     {
       name: "cost",
       label: "Limit, in US dollars",
+      named: ["limits"],
       kind: "number",
       hint: "Of it and all below it together. Empty: none of its own.",
     },
@@ -210,9 +244,9 @@ const DONE = {
 } as const;
 const NOT = { stop: "was paused already", cont: "was not paused", abort: "had no turn to stop" } as const;
 
-async function signal(which: keyof typeof DONE, { sessionKey }: Row): Promise<void> {
-  const said = await tried(call(which, { sessionKey }));
-  if (said !== null) tell(`${shortKey(sessionKey)} ${(said.accepted ? DONE : NOT)[which]}`);
+async function signal(which: keyof typeof DONE, row: Row): Promise<void> {
+  const said = await tried(call(which, { sessionKey: row.sessionKey }));
+  if (said !== null) tell(`${nameOf(row)} ${(said.accepted ? DONE : NOT)[which]}`);
 }
 
 /** What it is set to now is asked for first: a row does not know. */
@@ -259,15 +293,8 @@ async function nice(row: Row): Promise<void> {
   });
 }
 
-function pinName(row: Row | Status): string {
-  if (!("settings" in row)) return "Pin or unpin";
-  return row.settings.pinned ? "Unpin" : "Pin";
-}
-
-async function pin({ sessionKey }: Row): Promise<void> {
-  const status = await tried(call("status", { sessionKey }));
-  if (status === null) return;
-  const pinned = !status.settings.pinned;
+async function pin(row: Row): Promise<void> {
+  const pinned = !row.pinned;
   const words = pinned ? "is pinned: upkeep never takes it" : "is not pinned any more";
-  await tried(call("set", { sessionKey, pinned }), `${shortKey(sessionKey)} ${words}`);
+  await tried(call("set", { sessionKey: row.sessionKey, pinned }), `${nameOf(row)} ${words}`);
 }

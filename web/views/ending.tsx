@@ -3,17 +3,27 @@
 import { many } from "../../src/base/figures.ts";
 import { clean } from "../../src/base/harmless.ts";
 import { ask } from "../parts/dialog.tsx";
-import { shortKey } from "../parts/text.tsx";
 import { tell, tried } from "../parts/toast.tsx";
 import { call } from "../wire/call.ts";
 import type { Row } from "../wire/events.ts";
 import { nameOf } from "./named.ts";
 
-export async function archive({ sessionKey }: Row): Promise<void> {
-  const done = await tried(call("archive", { sessionKey }));
+export async function archive(row: Row): Promise<void> {
+  const done = await tried(call("archive", { sessionKey: row.sessionKey }));
   if (done === null) return;
+  const below = done.archived === 1 ? "" : ` and ${many(done.archived - 1, "session")} below it`;
   const jobs = done.jobs.length === 0 ? "" : `. The next run of ${clean(done.jobs.join(", "))} opens another`;
-  tell(`Archived ${many(done.archived, "session")}: restore them in Upkeep${jobs}`);
+  tell(`Archived ${nameOf(row)}${below}${jobs}`, false, {
+    name: "Undo",
+    run: () => void unarchive(row, done.archive),
+  });
+}
+
+/** With all that went along, and nothing that was away before. */
+async function unarchive(row: Row, id: string): Promise<void> {
+  const back = await tried(call("restore", { id, together: true }));
+  if (back === null) return;
+  tell(`${nameOf(row)} is back${back.below === 0 ? "" : `, with ${many(back.below, "session")} below it`}`);
 }
 
 export async function kill(row: Row): Promise<void> {
@@ -37,7 +47,8 @@ export async function kill(row: Row): Promise<void> {
     isDangerous: true,
     run: async () => (killed = (await call("kill", { sessionKey })).killed.length),
   });
-  if (isDone) tell(`Killed ${many(killed, "session")}`);
+  if (isDone)
+    tell(`Killed ${nameOf(row)}${killed < 2 ? "" : ` and ${many(killed - 1, "session")} below it`}`);
 }
 
 export async function remove(row: Row): Promise<void> {
@@ -61,7 +72,7 @@ export async function remove(row: Row): Promise<void> {
     isDangerous: true,
     run: () => call("remove", { sessionKey }),
   });
-  if (isDone) tell(`Removed ${shortKey(sessionKey)}`);
+  if (isDone) tell(`Removed ${nameOf(row)}`);
 }
 
 interface Below {

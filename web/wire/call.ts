@@ -1,6 +1,6 @@
 // Calls of the daemon, by the names and shapes of its table. What it refuses is thrown as the Fault that it is.
 
-import { Fault, faultFrom, type FaultCode } from "../../src/base/fault.ts";
+import { Fault, isFaultCode } from "../../src/base/fault.ts";
 import type { Input, Output } from "../../src/calls/door.ts";
 import type { CallName } from "../../src/calls/table.ts";
 import { refused, token } from "./token.ts";
@@ -25,10 +25,9 @@ export async function call<Name extends CallName>(
   );
   if (said?.result !== undefined) return said.result as Output<Name>;
   const why = said?.error?.data ?? said?.error;
-  const fault = faultFrom({
-    code: (why?.code ?? "bug") as FaultCode,
-    message: said?.error?.message ?? `the daemon answered ${status}`,
-  });
+  const code = isFaultCode(why?.code) ? why.code : "bug"; // A page may be older than its daemon.
+  const advice = typeof why?.todo === "string" ? { todo: why.todo } : {};
+  const fault = new Fault(code, said?.error?.message ?? `the daemon answered ${status}`, advice);
   if (fault.code === "unauthorized") refused(used, fault.message);
   throw fault;
 }
@@ -39,7 +38,8 @@ interface Said {
   readonly error?: {
     readonly code: number | string;
     readonly message: string;
-    readonly data?: { readonly code: string };
+    readonly todo?: string;
+    readonly data?: { readonly code: string; readonly todo?: string };
   };
 }
 

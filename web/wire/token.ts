@@ -71,6 +71,12 @@ export function signInByAddress(): void {
   signIn(decoded(given));
 }
 
+/** What somebody typed or pasted where a token is asked for: it may be the whole link. */
+export function tokenOf(typed: string): string {
+  const [, given] = /#t=([^&/\s]+)/.exec(typed) ?? [];
+  return given === undefined ? typed.trim() : decoded(given);
+}
+
 /** Tells tokens apart, and nobody what they are. */
 export function markOf(text: string | null): string {
   let mark = 0;

@@ -39,6 +39,8 @@ function row(sessionKey: string, of: Partial<Row> = {}): Row {
     kind: "main",
     parent: null,
     title: "",
+    labelled: false,
+    pinned: false,
     state: "idle",
     since: null,
     step: null,

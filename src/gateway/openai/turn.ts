@@ -141,12 +141,7 @@ async function following(
   from: number,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Event>> {
-  const stream = await gate.door.stream("follow", caller, { sessionKey: key, from }, signal);
-  return eventsIn(stream as AsyncIterable<{ readonly event: Event }>);
-}
-
-async function* eventsIn(stream: AsyncIterable<{ readonly event: Event }>): AsyncGenerator<Event, void> {
-  for await (const { event } of stream) yield event;
+  return await gate.door.follow(caller, { key, from }, signal);
 }
 
 /**

@@ -35,6 +35,7 @@ const action = fc.oneof(
       off,
       fenceOff: off,
       texts: fc.array(fc.constantFrom("hello", "Wörter", "", "🎉"), { minLength: 1, maxLength: 3 }),
+      answer: rarely(fc.nat(9)), // of so many tokens
       back: rarely(few),
       idOff: off,
       contextBack: rarely(few),

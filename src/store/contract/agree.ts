@@ -11,7 +11,7 @@ import type { Of } from "../rules.ts";
 import type { Change } from "../change.ts";
 import { step, type Action, type Step } from "./actions.ts";
 import { Corner, entriesOf, pages, type Open, type Opened } from "./corner.ts";
-import { ended, noted, said } from "./samples.ts";
+import { answered, ended, noted, said } from "./samples.ts";
 
 /** Runs that a person waits for, and commits in each. A failing one is shortened to the few that matter. */
 const RUNS = 50;
@@ -288,7 +288,11 @@ class Pair {
       key,
       fence: this.#fence(action),
       after: lastSeq + action.off,
-      entries: [...action.texts.map(said), noted(action.texts)],
+      entries: [
+        ...action.texts.map(said),
+        ...(action.answer === null ? [] : [answered(action.answer)]),
+        noted(action.texts),
+      ],
       rewindTo: action.back === null ? null : rewindTo,
       contextSeq: action.contextBack === null ? null : Math.max(1, lastSeq - action.contextBack),
     };

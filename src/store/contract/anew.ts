@@ -39,6 +39,7 @@ export function anewContract(corner: () => Corner): void {
           leafId: null,
           bytes: Buffer.byteLength(header),
           contextSeq: 6,
+          contextTokens: 0,
           firstSeq: 6,
           jumpSeq: 0,
           copied: 0,

@@ -22,6 +22,10 @@ export function entriesContract(corner: () => Corner): void {
         assert.deepEqual(await at.seqs(key, { from: 7 }), []);
         assert.deepEqual(await at.seqs(key, { since: 5 }), [5, 6]);
         assert.deepEqual(await at.seqs(key, { since: 7 }), []);
+        assert.deepEqual(await at.seqs(key, { since: 2, through: 2 }), [2]);
+        assert.deepEqual(await at.seqs(key, { since: 2, through: 4 }), [2, 3, 4]);
+        assert.deepEqual(await at.seqs(key, { since: 5, through: 100 }), [5, 6]);
+        assert.deepEqual(await at.seqs(key, { since: 5, through: 4 }), []);
         assert.deepEqual(await at.seqs(key, { before: null }), [6, 5, 4, 3, 2, 1]);
         assert.deepEqual(await at.seqs(key, { before: 3 }), [2, 1]);
         assert.deepEqual(await at.seqs(key, { before: 100 }), [6, 5, 4, 3, 2, 1]);

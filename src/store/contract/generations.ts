@@ -9,7 +9,7 @@ import type { Entry } from "../../transcript/entry.ts";
 import type { Of } from "../rules.ts";
 import type { Range } from "../store.ts";
 import { entriesOf, refused, withoutTrace, type Corner } from "./corner.ts";
-import { headerOf, named, noted, said } from "./samples.ts";
+import { answered, headerOf, named, noted, said } from "./samples.ts";
 
 export function generationContract(corner: () => Corner): void {
   describe("generations", () => {
@@ -305,7 +305,9 @@ async function act(
   { words, back, context, rotate: wanted }: Deed,
 ): Promise<void> {
   const { lastSeq, contextSeq } = (await at.row(key)).transcript;
-  const entries = Array.from({ length: words }, (_, n) => said(`${lastSeq + 1 + n}`));
+  const entries = Array.from({ length: words }, (_, n) =>
+    n === 1 ? answered(lastSeq + 1 + n) : said(`${lastSeq + 1 + n}`),
+  );
   const seq = Math.max(1, lastSeq - (back ?? 0));
   const [to] = back === null ? [] : await at.entries(key, { since: seq });
   // Where the context starts is on the path: with it, or at the entry that is gone back to.
@@ -321,8 +323,8 @@ async function act(
 async function shape(at: Corner, key: SessionKey): Promise<unknown> {
   const all = await at.entries(key, { since: 0 });
   const seqOf = new Map(all.map(({ id, seq }) => [id, seq]));
-  const { lastSeq, leafId, contextSeq, jumpSeq, copied } = (await at.row(key)).transcript;
-  const read: unknown[] = [[lastSeq, seqOf.get(leafId ?? ""), contextSeq, jumpSeq, copied]];
+  const { lastSeq, leafId, contextSeq, contextTokens, jumpSeq, copied } = (await at.row(key)).transcript;
+  const read: unknown[] = [[lastSeq, seqOf.get(leafId ?? ""), contextSeq, contextTokens, jumpSeq, copied]];
   const some = [1, 2, 3, 5, 8, 13, lastSeq - 3, lastSeq - 1, lastSeq];
   const ranges = some.flatMap((seq): Range[] => [{ from: seq }, { since: seq }, { before: seq }]);
   for (const range of [...ranges, { from: "context" }, { before: null }] as const)

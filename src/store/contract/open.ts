@@ -34,6 +34,7 @@ export function openContract(corner: () => Corner): void {
           leafId: null,
           bytes,
           contextSeq: 1,
+          contextTokens: 0,
           firstSeq: 1,
           jumpSeq: 0,
           copied: 0,

@@ -12,6 +12,18 @@ export function said(text: string): Draft {
   return { type: "message", timestamp: AT, message: { role: "user", content: text, timestamp: 0 } };
 }
 
+/** What was shown to a model, and what it said, were so many tokens. */
+export function answered(tokens: number): Draft {
+  const usage = { input: tokens, output: 0, cacheRead: 0, cacheWrite: 0 };
+  const rest = { content: [], api: "a", provider: "p", model: "m", stopReason: "stop", timestamp: 0 };
+  return { type: "message", timestamp: AT, message: { role: "assistant", usage, ...rest } };
+}
+
+/** `details` is what its writer says beside the summary. */
+export function compacted(firstKeptEntryId: string, details: unknown): Draft {
+  return { type: "compaction", timestamp: AT, summary: "", firstKeptEntryId, tokensBefore: 1, details };
+}
+
 export function noted(data: unknown): Draft {
   return { type: "custom", timestamp: AT, customType: "sessiond/test", data };
 }

@@ -18,6 +18,7 @@ import { checkUntouched, type Of } from "../rules.ts";
 import type { Archive, ArchiveWhy } from "../store.ts";
 import { Generations } from "./generations.ts";
 import { transcriptPath, type Paths } from "./paths.ts";
+import { recordFrom } from "./row.ts";
 import type { Rows } from "./rows.ts";
 import type { Numbered, Tables } from "./tables.ts";
 
@@ -155,7 +156,7 @@ export function recordedFrom(found: Record<string, unknown>): Recorded {
     agent: String(found["agent"]),
     why: String(found["why"]) as ArchiveWhy,
     archivedAtMs: Number(found["archived_ms"]),
-    session: JSON.parse(String(found["session"])) as Session,
+    session: recordFrom(String(found["session"])),
     bytes: Number(found["bytes"]),
     packedBytes: packed === null ? null : Number(packed),
   };

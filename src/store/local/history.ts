@@ -42,7 +42,10 @@ export function readPage(from: Snapshot, range: Range, reading: Reading): Histor
 
 function startDown(taken: Snapshot, range: Range, trails: Trails): Extract<Stop, { way: "down" }> {
   const { lastSeq, contextSeq, jumpSeq } = taken.row.transcript;
-  if ("since" in range) return { way: "down", seq: range.since, lastSeq, spans: null };
+  if ("since" in range) {
+    const through = Math.min(lastSeq, range.through ?? lastSeq);
+    return { way: "down", seq: range.since, lastSeq: through, spans: null };
+  }
   const seq = "from" in range && range.from !== "context" ? range.from : contextSeq;
   // After the last jump every entry continues the one before it, and nothing was left behind.
   const spans = jumpSeq <= seq ? null : (trails.spansFrom(taken, seq) ?? pathSpans(taken.source, seq));

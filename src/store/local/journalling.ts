@@ -107,6 +107,7 @@ export class Journalling {
       jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
       title: row.title === "" && lines.opening !== null ? titleFrom(lines.opening) : null,
       contextSeq: how.contextSeq,
+      contextTokens: lines.contextTokens,
       isPersonal: how.header === "" && lines.isPersonal,
     };
     into.keep(appendedRow(row, appended, how.atMs));

@@ -26,6 +26,7 @@ export function columnsOf(row: Session): readonly (string | number | null)[] {
 /** Field by field: this runs once for every append, and taking an object apart costs more than naming its parts. */
 export function packRow(row: Session): string {
   const { lastSeq, leafId, bytes, contextSeq, firstSeq, jumpSeq, copied } = row.transcript;
+  const contextTokens = row.transcript.contextTokens === 0 ? undefined : row.transcript.contextTokens;
   const packed: Packed = {
     depth: row.depth,
     bornAtMs: row.bornAtMs,
@@ -37,13 +38,19 @@ export function packRow(row: Session): string {
     settingsVersion: row.settingsVersion,
     title: row.title,
     updatedAtMs: row.updatedAtMs,
-    tail: { lastSeq, leafId, bytes, contextSeq, firstSeq, jumpSeq, copied },
+    tail: { lastSeq, leafId, bytes, contextSeq, contextTokens, firstSeq, jumpSeq, copied },
     interactedAtMs: row.interactedAtMs,
     root: row.root === row.key ? undefined : row.root,
     settings: differing(row.settings, DEFAULT_SETTINGS),
     usage: differing(row.usage, NO_USAGE),
   };
   return JSON.stringify(packed);
+}
+
+/** The record that an archive has: a whole one. Those of older versions do not say how large the context was. */
+export function recordFrom(text: string): Session {
+  const session = JSON.parse(text) as Session;
+  return { ...session, transcript: Object.assign({ contextTokens: 0 }, session.transcript) };
 }
 
 /** Whether a column may have changed. What did not change is the very same object in both. */
@@ -78,7 +85,12 @@ export function unpackRow(found: Record<string, unknown>): Session {
     route,
     origin,
     tree,
-    transcript: { id: String(found["transcript"]), ...tail, firstSeq: tail.firstSeq ?? 1 },
+    transcript: {
+      id: String(found["transcript"]),
+      ...tail,
+      contextTokens: tail.contextTokens ?? 0,
+      firstSeq: tail.firstSeq ?? 1,
+    },
     interactedAtMs: rest.interactedAtMs ?? 0,
     settings: { ...DEFAULT_SETTINGS, ...settings },
     usage: { ...NO_USAGE, ...usage },
@@ -107,7 +119,10 @@ type Packed = Omit<
   readonly route?: Session["route"] | undefined;
   readonly origin?: Session["origin"] | undefined;
   readonly tree?: Usage | undefined;
-  readonly tail: Omit<Session["transcript"], "id" | "firstSeq"> & { readonly firstSeq?: number };
+  readonly tail: Omit<Session["transcript"], "id" | "contextTokens" | "firstSeq"> & {
+    readonly contextTokens?: number | undefined; // absent: 0, as in rows of older versions until the next answer
+    readonly firstSeq?: number;
+  };
   readonly settings: Partial<Settings>;
   readonly usage: Partial<Usage>;
 };

@@ -6,6 +6,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { afterwards, Home, scratch } from "../../../test/fixtures/home.ts";
 import { Fault } from "../../base/fault.ts";
+import type { SessionKey } from "../../routing/key.ts";
+import { answered } from "../contract/samples.ts";
 import { climb, LADDER, versionOf } from "./schema.ts";
 
 /** A ladder of our own: the second step changes what the first one made. */
@@ -119,6 +121,33 @@ describe("a home whose state", () => {
       .all("x");
     plan.close();
     assert.match(String(step?.["detail"]), /archives_parent/);
+  });
+
+  test("was written before rows knew how large a context is, does not know it until the next answer", async (t) => {
+    const home = await Home.open(t);
+    const key = await home.talk("one", "hello");
+    await home.append(key, [answered(50)]);
+    const other = await home.talk("other", "hello");
+    await home.append(other, [answered(60)]);
+    const { id: transcript, lastSeq } = (await home.row(other)).transcript;
+    await home.store.commit([{ do: "archive", key: other, expect: { transcript, lastSeq }, why: "asked" }]);
+    await home.close();
+    alter(
+      home,
+      `UPDATE sessions SET body = json_remove(body, '$.tail.contextTokens');
+       UPDATE archives SET session = json_remove(session, '$.transcript.contextTokens')`,
+    );
+    await home.reopen();
+    const tokens = async (of: SessionKey): Promise<number> => (await home.row(of)).transcript.contextTokens;
+    const { rows } = await home.store.archives({ key: other });
+    assert.deepEqual([await tokens(key), rows[0]?.session.transcript.contextTokens], [0, 0]);
+    await home.store.commit([{ do: "restore", archive: transcript, over: null }]);
+    for (const each of [key, other]) {
+      await home.say(each, "on");
+      assert.equal(await tokens(each), 0);
+      await home.append(each, [answered(70)]);
+      assert.equal(await tokens(each), 70);
+    }
   });
 
   for (const [what, hurt] of [

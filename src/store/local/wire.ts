@@ -8,7 +8,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import { encodeDraft, type EncodedDraft } from "../../transcript/codec.ts";
 import type { Session } from "../../sessions/session.ts";
 import { blobsOf, unstamped, type Draft, type Entry, type Header } from "../../transcript/entry.ts";
-import { contextStart, isPersonal, openingOf } from "../../transcript/fold.ts";
+import { contextStart, contextTokensIn, isPersonal, openingOf } from "../../transcript/fold.ts";
 import { isCapped, sealLetter } from "../letters.ts";
 import type { Of } from "../rules.ts";
 import type { Change, Receipt, Untouched } from "../change.ts";
@@ -20,6 +20,7 @@ import type { Form } from "./tables.ts";
 export interface Lines {
   readonly drafts: readonly (EncodedDraft & { readonly id: string | null })[]; // null: the writer makes one
   readonly opening: string | null; // see openingOf
+  readonly contextTokens: number | null; // what the last of them says that speaks of it
   readonly isPersonal: boolean; // a person's message is among them
   readonly blobs: readonly string[];
   readonly bytes: number; // at least so many
@@ -207,6 +208,7 @@ function encodeLines(fresh: readonly { readonly id: string | null; readonly draf
     drafts,
     bytes,
     opening: fresh.map(({ draft }) => openingOf(draft)).find((opening) => opening !== null) ?? null,
+    contextTokens: contextTokensIn(fresh.map(({ draft }) => draft)),
     isPersonal: fresh.some(({ draft }) => isPersonal(draft)),
     blobs: fresh.flatMap(({ draft }) => blobsOf(draft)),
   };

@@ -7,7 +7,7 @@ import type { SessionKey } from "../../routing/key.ts";
 import type { Session, Tail } from "../../sessions/session.ts";
 import { encodeDraft, stamp } from "../../transcript/codec.ts";
 import { blobsOf, entryId, unstamped, type Draft, type Entry } from "../../transcript/entry.ts";
-import { contextStart, isPersonal, titleOf } from "../../transcript/fold.ts";
+import { contextStart, contextTokensIn, isPersonal, titleOf } from "../../transcript/fold.ts";
 import type { Leases } from "../leases.ts";
 import { checkRead, companionOf } from "../letters.ts";
 import { born, checkParent } from "../opened.ts";
@@ -206,6 +206,7 @@ export class Commit {
       jumped: how.rewindTo !== null && how.rewindTo !== transcript.leafId,
       title: fresh.map(({ draft }) => titleOf(draft)).find((title) => title !== null) ?? null,
       contextSeq: how.contextSeq,
+      contextTokens: contextTokensIn(fresh.map(({ draft }) => draft)),
       isPersonal: !how.isCopy && fresh.some(({ draft }) => isPersonal(draft)),
     };
     const next = appendedRow(row, appended, this.#atMs);

@@ -7,7 +7,9 @@ import { NOTE_BYTES_MAX } from "../../../src/limits.ts";
 import { Button } from "../../parts/button.tsx";
 import { ask } from "../../parts/dialog.tsx";
 import { Title } from "../../parts/text.tsx";
+import { unless } from "../../parts/toast.tsx";
 import { useKeys } from "../../state/keys.ts";
+import { lacking } from "../../wire/scope.ts";
 import { Theirs } from "./theirs.tsx";
 import { useWriting, type Writing } from "./writing.ts";
 
@@ -81,7 +83,7 @@ function EditorHead({ path, text, isChanged, isBusy, isSeen, leave }: HeadParts)
       )}
       <span class="push" />
       <Button onClick={leave}>{isChanged ? "Discard…" : "Close"}</Button>
-      <Button type="submit" look="main" isDisabled={isBusy}>
+      <Button type="submit" look="main" isDisabled={isBusy} unless={lacking("operate")}>
         {isSeen ? "Save mine over theirs" : "Save"}
       </Button>
     </header>
@@ -109,7 +111,7 @@ interface MineParts {
 function Mine({ path, isBoth, writing }: MineParts) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
-  const save = (): void => void writing.save();
+  const save = (): void => unless(lacking("operate"), () => void writing.save());
   useKeys("Editing", [
     { key: "mod+s", about: "save", run: save },
     { key: "mod+Enter", about: "save", run: save },

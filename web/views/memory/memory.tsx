@@ -10,11 +10,13 @@ import { Button } from "../../parts/button.tsx";
 import { ask } from "../../parts/dialog.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { stepIn } from "../../parts/step.ts";
+import { unless } from "../../parts/toast.tsx";
 import { useAgents } from "../../state/agents.ts";
 import { useAsked, type Asked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
 import { go, place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
+import { lacking } from "../../wire/scope.ts";
 import { draftOf, drafts, keepDraft } from "./drafts.ts";
 import { Notes } from "./notes.tsx";
 import { NoteView } from "./note.tsx";
@@ -31,7 +33,7 @@ export function Memory() {
   useKeys("Memory", [
     { key: "j", about: "next note", run: () => stepIn(list.current, 1) },
     { key: "k", about: "note before", run: () => stepIn(list.current, -1) },
-    { key: "n", about: "new note", run: make },
+    { key: "n", about: "new note", run: () => unless(lacking("operate"), make) },
   ]);
   return (
     <div class={`view memory${path === null ? "" : " at-note"}${isNone ? " none" : ""}`}>
@@ -89,7 +91,7 @@ function Head({ agent, listed, make }: HeadParts) {
       />
       <div class="push">
         <Button icon="refresh" look="quiet" label="Look again" onClick={listed.again} />
-        <Button icon="plus" onClick={make}>
+        <Button icon="plus" unless={lacking("operate")} onClick={make}>
           New note…
         </Button>
       </div>

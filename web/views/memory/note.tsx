@@ -10,11 +10,12 @@ import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Markdown } from "../../parts/markdown.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { Ago, Title } from "../../parts/text.tsx";
-import { tell } from "../../parts/toast.tsx";
+import { tell, unless } from "../../parts/toast.tsx";
 import { useAsked, type Asked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
 import { go, hrefOf, place } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
+import { lacking } from "../../wire/scope.ts";
 import { draftOf, keepDraft } from "./drafts.ts";
 import { Editor } from "./editor.tsx";
 import { readWhole, type Whole } from "./whole.ts";
@@ -63,7 +64,9 @@ export function NoteView({ agent, path, listed }: NoteParts) {
       <NoteHead {...{ agent, path, listed }} whole={value} edit={begin} />
       {isMissing && (
         <Empty title="There is no such note">
-          <Button onClick={begin}>Write it</Button>
+          <Button unless={lacking("operate")} onClick={begin}>
+            Write it
+          </Button>
         </Empty>
       )}
       {fault !== null && !isMissing && <Trouble fault={fault} again={whole.again} />}
@@ -81,7 +84,8 @@ interface HeadParts extends NoteParts {
 function NoteHead({ agent, path, listed, whole, edit }: HeadParts) {
   const row = listed.value?.notes.find((each) => each.path === path);
   const { path: _, ...rest } = place.value.query;
-  useKeys("This note", [{ key: "e", about: "edit", run: edit }]);
+  const why = lacking("operate");
+  useKeys("This note", [{ key: "e", about: "edit", run: () => unless(why, edit) }]);
   return (
     <header>
       <a class="back" href={hrefOf("memory", agent, rest)}>
@@ -98,17 +102,18 @@ function NoteHead({ agent, path, listed, whole, edit }: HeadParts) {
       <span class="push" />
       {whole !== null && (
         <>
-          <Button icon="edit" onClick={edit}>
+          <Button icon="edit" unless={why} onClick={edit}>
             Edit
           </Button>
           <Menu
             label={`More for ${oneLine(path)}`}
             deeds={[
-              { name: "Append…", icon: "plus", run: () => append(agent, path, listed) },
+              { name: "Append…", icon: "plus", unless: why, run: () => append(agent, path, listed) },
               {
                 name: "Delete…",
                 icon: "trash",
                 isDangerous: true,
+                unless: why,
                 run: () => remove({ agent, path, listed }, whole.version),
               },
             ]}

@@ -2,7 +2,7 @@
 // meanwhile, both texts are there, and who typed decides. What was typed is a draft until then.
 
 import { useState } from "preact/hooks";
-import { useLeaving } from "../../parts/leaving.tsx";
+import { useLeaving } from "../../parts/leaving.ts";
 import { tell, tried } from "../../parts/toast.tsx";
 import { call, faultOf } from "../../wire/call.ts";
 import { draftOf, keepDraft, type Draft } from "./drafts.ts";

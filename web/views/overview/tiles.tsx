@@ -1,7 +1,8 @@
 // The figures that say most, each with how it went in the last minutes.
 
 import type { ComponentChildren } from "preact";
-import { bytes, count, money, percent, whole } from "../../../src/base/figures.ts";
+import { bytes, count, many, money, percent, whole } from "../../../src/base/figures.ts";
+import { counted } from "../../parts/counted.ts";
 import { Plot, type PlotLine } from "../../parts/plot.tsx";
 import type { Overview } from "../../wire/events.ts";
 import { rateNow, SPAN_MS, sumOf, timesOf, valuesOf, type Point } from "./ring.ts";
@@ -120,7 +121,7 @@ function Cost({ now: { today }, ring }: Shown) {
       more={
         <>
           {rate !== null && `${money(rate.cost * HOUR_SECONDS)}/h now · `}
-          {count(today.tokens)} tokens, {whole(today.turns)} {today.turns === 1 ? "turn" : "turns"}
+          {counted(today.tokens, "token")}, {many(today.turns, "turn")}
           {!today.isWhole && (
             <abbr title="What was done before this start is still being read, is too much to be read, or was archived.">
               {" "}
@@ -138,7 +139,7 @@ function ModelCalls({ now: { slots, processes }, ring }: Shown) {
     <Tile
       name="Model calls"
       figure={whole(sumOf(slots.inUse))}
-      unit={`of ${whole(slots.total)} slots`}
+      unit={`of ${many(slots.total, "slot")}`}
       plot={{ ring, least: slots.total, say: whole, lines: [{ ...ONE, of: ({ level }) => level.inUse }] }}
       more={`${whole(slots.reserved)} kept for people · programs ${whole(sumOf(processes.inUse))} of ${whole(processes.total)}`}
     />
@@ -189,7 +190,7 @@ function Commits({ now: { totals }, ring }: Shown) {
       figure={rate === null ? "–" : rateText(rate.commits)}
       unit="/s"
       plot={{ ring, least: 5, say: rateText, lines: [{ ...ONE, of: ({ rates }) => rates && rates.commits }] }}
-      more={`${count(totals.commits)} commits, ${count(totals.turns)} turns since the start`}
+      more={`${counted(totals.commits, "commit")}, ${counted(totals.turns, "turn")} since the start`}
     />
   );
 }

@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Forest, type Leaf } from "./forest.ts";
 
+let born = 0;
+
+/** Each is younger than the one before. */
 function leaf(sessionKey: string, parent: string | null = null, state = "idle"): Leaf {
-  return { sessionKey, parent, state, kind: sessionKey.startsWith("main") ? "main" : "subagent" };
+  born += 1;
+  const kind = sessionKey.startsWith("main") ? "main" : "subagent";
+  return { sessionKey, parent, state, kind, bornAt: new Date(born).toISOString() };
 }
 
 function planted(leaves: readonly Leaf[], foldsEnded = true): Forest<Leaf> {
@@ -20,7 +25,7 @@ function drawn(forest: Forest<Leaf>): string[] {
   });
 }
 
-test("main sessions come first, children stand below their parents in the order in which they came", () => {
+test("main sessions come first, children stand below their parents", () => {
   const forest = planted([
     leaf("b"),
     leaf("main"),
@@ -30,6 +35,34 @@ test("main sessions come first, children stand below their parents in the order 
     leaf("b11", "b1"),
   ]);
   assert.deepEqual(drawn(forest), ["main", "  m1", "b", "  b1", "    b11", "  b2"]);
+});
+
+test("children stand as they were born, whether they were listed or told of, and those of one moment as they came", () => {
+  const [main, one, two, three] = [
+    leaf("main"),
+    leaf("one", "main"),
+    leaf("two", "main"),
+    leaf("three", "main"),
+  ];
+  const forest = planted([main, three, one]); // A list has what changed last first.
+  forest.put(two, "top");
+  assert.deepEqual(drawn(forest), ["main", "  one", "  two", "  three"]);
+  forest.drop("three");
+  assert.deepEqual(drawn(forest), ["main", "  one", "  two"]);
+  forest.put(three, "end");
+  const { bornAt } = leaf("same");
+  const same = (key: string): Leaf => ({ ...leaf(key, "main"), bornAt });
+  for (const key of ["b", "a"]) forest.put(same(key), "end");
+  for (const key of ["c", "d"]) forest.put(same(key), "top");
+  assert.deepEqual(drawn(forest).slice(3), ["  three", "  a", "  b", "  c", "  d"]);
+});
+
+test("a line is known for as long as what it is of is there, also where it is folded away", () => {
+  const forest = planted([leaf("main"), leaf("done", "main", "ended")]);
+  const fold = forest.lines()[1]?.key ?? "";
+  assert.deepEqual([forest.at("done"), forest.has("done"), forest.has(fold)], [null, true, true]);
+  forest.drop("main");
+  assert.deepEqual([forest.has("main"), forest.has(fold), forest.has("done")], [false, false, true]);
 });
 
 test("what happens comes in at the top below the mains; what is listed comes at the end", () => {

@@ -8,13 +8,17 @@
 // Invariants
 //   F1. A row that changes stays where it is. Lines are made anew only when one comes in between, goes, or is folded.
 //   F2. Who has ended before it was ever shown is folded away below its parent; who ends while it is shown stays, up to STAY_MAX.
-//   F3. A row whose parent is not known is a root until it is; so is one that would be its own ancestor.
+//   F3. Children stand as they were born, the oldest first, in whichever order they came: as their cards do in a transcript.
+//   F4. A row whose parent is not known is a root until it is; so is one that would be its own ancestor.
+
+import { Brood } from "./brood.ts";
 
 export interface Leaf {
   readonly sessionKey: string;
   readonly parent: string | null;
   readonly kind: string;
   readonly state: string;
+  readonly bornAt: string; // ISO 8601, so that it sorts as it reads
 }
 
 /** A session, with what is below it. */
@@ -55,6 +59,7 @@ export class Forest<Row extends Leaf> {
   readonly #orphans = new Map<string, Set<Node<Row>>>(); // by the parent that is not known
   readonly #counts = new Map<string, number>();
   readonly #foldsEnded: boolean;
+  #came = 0;
   #lines: Line<Row>[] | null = [];
 
   /** Without folding, every row has a line: for who asked for just these. */
@@ -83,12 +88,18 @@ export class Forest<Row extends Leaf> {
     return line !== null && lines[line.at] === line ? line.at : null;
   }
 
+  /** Whether there is what this line is of, though it may be folded away. */
+  has(key: string): boolean {
+    return this.#nodes.has(key) || this.#nodes.has(key.slice(FOLD.length));
+  }
+
   /** `where`: of a root that is new. What is listed comes after what was; what happens comes first. */
   put(row: Row, where: "top" | "end"): void {
     const had = this.#nodes.get(row.sessionKey);
     if (had !== undefined && had.row.parent === row.parent) return this.#update(had, row);
     if (had !== undefined) this.drop(row.sessionKey);
-    const node = new Node(row);
+    this.#came += 1;
+    const node = new Node(row, where === "top" ? this.#came : -this.#came);
     this.#nodes.set(node.key, node);
     this.#countState(row.state, 1);
     this.#stand(node, where === "top" ? this.#fresh : this.#listed);
@@ -108,7 +119,7 @@ export class Forest<Row extends Leaf> {
     this.#nodes.delete(key);
     this.#countState(node.row.state, -1);
     this.#leave(node);
-    for (const child of node.isParent ? node.children : []) {
+    for (const child of node.isParent ? node.children.inOrder() : []) {
       child.above = null;
       this.#stand(child, this.#listed);
     }
@@ -138,9 +149,10 @@ export class Forest<Row extends Leaf> {
     node.at = lines.length;
     lines.push(node);
     if (!node.isOpen || !node.isParent) return;
+    const children = node.children.inOrder();
     node.settle();
     const folded: Node<Row>[] = [];
-    for (const child of node.children)
+    for (const child of children)
       if (this.#isFolded(child)) folded.push(child);
       else this.#grow(lines, child, depth + 1);
     if (folded.length === 0) return;
@@ -169,7 +181,7 @@ export class Forest<Row extends Leaf> {
     if (before === 0 || isCrowded) this.#lines = null; // It comes out of the fold; or others go into it.
   }
 
-  /** At its place: below its parent, or among the roots (F3). */
+  /** At its place: below its parent, or among the roots (F4). */
   #stand(node: Node<Row>, roots: Set<Node<Row>>): void {
     const { parent } = node.row;
     const above = parent === null ? undefined : this.#nodes.get(parent);
@@ -224,17 +236,19 @@ class Node<Row extends Leaf> implements Branch<Row> {
   staying = 0;
   /** It and those below it that have not ended. */
   living: number;
-  #children: Set<Node<Row>> | null = null; // null: most have none
+  readonly rank: number; // of those that were born in the same moment: lists are newest first, changes are not
+  #children: Brood<Node<Row>> | null = null; // null: most have none
   #fold: Folded<Row> | null = null;
 
-  constructor(row: Row) {
+  constructor(row: Row, rank: number) {
+    this.rank = rank;
     this.key = row.sessionKey;
     this.row = row;
     this.living = row.state === "ended" ? 0 : 1;
   }
 
-  get children(): Set<Node<Row>> {
-    return (this.#children ??= new Set());
+  get children(): Brood<Node<Row>> {
+    return (this.#children ??= new Brood(byBirth));
   }
 
   get fold(): Folded<Row> {
@@ -264,10 +278,10 @@ class Node<Row extends Leaf> implements Branch<Row> {
     if (this.above !== null) this.above.staying += stays ? 1 : -1;
   }
 
-  /** Those that came first go first. */
+  /** The oldest go first. */
   settle(): void {
     if (this.staying <= STAY_MAX) return;
-    for (const each of this.children) {
+    for (const each of this.children.inOrder()) {
       each.#stay(false);
       if (this.staying <= STAY_MAX) return;
     }
@@ -287,6 +301,11 @@ class Folded<Row extends Leaf> implements Fold<Row> {
     this.key = `${FOLD}${of.key}`;
     this.of = of;
   }
+}
+
+function byBirth<Row extends Leaf>(one: Node<Row>, other: Node<Row>): number {
+  if (one.row.bornAt !== other.row.bornAt) return one.row.bornAt < other.row.bornAt ? -1 : 1;
+  return one.rank - other.rank;
 }
 
 /** The agent that everybody has comes first, the others by name. */

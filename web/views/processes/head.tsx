@@ -5,7 +5,9 @@ import { many, whole } from "../../../src/base/figures.ts";
 import { KINDS, STATES } from "../../../src/calls/words.ts";
 import { Button } from "../../parts/button.tsx";
 import { replace } from "../../state/place.ts";
+import { lacking } from "../../wire/scope.ts";
 import { spawn } from "../deeds.tsx";
+import { Progress } from "../exporting.tsx";
 import type { Listing } from "./listing.ts";
 import { queryOf, type Wanted } from "./wanted.ts";
 
@@ -26,9 +28,10 @@ export function Head({ listing, agents }: HeadParts) {
         <Choice name="kind" any="Any kind" of={KINDS} wanted={wanted} />
         <Choice name="state" any="Any state" of={STATES} wanted={wanted} />
       </div>
-      <Button icon="plus" look="main" onClick={() => void spawn(null)}>
+      <Button icon="plus" look="main" unless={lacking("operate")} onClick={() => void spawn(null)}>
         Spawn
       </Button>
+      <Progress beside={null} />
     </header>
   );
 }

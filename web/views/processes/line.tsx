@@ -1,20 +1,38 @@
 // One line of the table: a session, or those below it that have ended.
 
 import { useMemo, useRef } from "preact/hooks";
-import { age, count, many, money } from "../../../src/base/figures.ts";
-import { clean, oneLine } from "../../../src/base/harmless.ts";
+import { age, count, money } from "../../../src/base/figures.ts";
+import { clean } from "../../../src/base/harmless.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { Gauge, State } from "../../parts/state.tsx";
-import { Ago, shortKey } from "../../parts/text.tsx";
+import { shortKey } from "../../parts/key.ts";
+import { Ago } from "../../parts/text.tsx";
 import { since } from "../../state/now.ts";
 import { hrefOf } from "../../state/place.ts";
 import type { Row } from "../../wire/events.ts";
-import { deedsOf } from "../deeds.tsx";
+import { rowNow } from "../../state/rows.ts";
+import { deedsOf, type ActKeys } from "../deeds.tsx";
+import { calledOf, nameOf, shortened } from "../named.ts";
 import type { Branch, Fold, Line } from "./forest.ts";
+import { modelName, whyIn } from "./words.ts";
 
 export const LINE_PX = 38;
 export const HEAD_PX = 32;
+
+/** What the keys of the table do to the line that is selected. */
+export const KEYS = {
+  open: "o",
+  steer: "s",
+  pause: ".",
+  fork: "f",
+  export: "e",
+  label: "L",
+  nice: "n",
+  pin: "P",
+  archive: "a",
+  kill: "x",
+} as const satisfies ActKeys;
 
 export interface LineParts {
   readonly line: Line<Row>;
@@ -106,7 +124,7 @@ interface CellsParts extends Pick<LineParts, "isSelected" | "toggle"> {
 
 function Cells({ branch, isSelected, toggle }: CellsParts) {
   const { row } = branch;
-  const why = whyOf(row);
+  const why = whyIn(row, sayKey);
   return (
     <>
       <Named branch={branch} toggle={toggle} />
@@ -121,7 +139,12 @@ function Cells({ branch, isSelected, toggle }: CellsParts) {
         {modelName(row.model)}
       </span>
       <span role="gridcell" class="context">
-        <Gauge part={row.contextTokens} of={row.windowTokens} label="Context" />
+        <Gauge
+          part={row.contextTokens}
+          of={row.windowTokens}
+          label="Context"
+          what={`${count(row.windowTokens)} tokens`}
+        />
       </span>
       <span role="gridcell" class="tokens">
         {count(row.tokens)}
@@ -137,13 +160,21 @@ function Cells({ branch, isSelected, toggle }: CellsParts) {
       </span>
       <span role="gridcell" class="deeds">
         <Menu
-          label={`What can be done to ${shortKey(row.sessionKey)}`}
-          deeds={deedsOf(row)}
+          label={`What can be done to ${nameOf(row)}`}
+          deeds={() => deedsOf(row, KEYS)}
           isStop={isSelected}
         />
       </span>
     </>
   );
+}
+
+const NAME_CHARS = 28;
+
+/** Who is named beside a line, as far as it is known who that is. */
+function sayKey(key: string): string {
+  const row = rowNow(key);
+  return row === null ? shortKey(key) : shortened(calledOf(row).name, NAME_CHARS);
 }
 
 /** By itself: it is another one every second, and the rest of the line is not. */
@@ -153,7 +184,7 @@ function Age({ at }: { readonly at: string }) {
 
 function Named({ branch, toggle }: { readonly branch: Branch<Row>; readonly toggle: LineParts["toggle"] }) {
   const { row, depth, isParent, isOpen } = branch;
-  const title = oneLine(row.title);
+  const { name, key, words } = calledOf(row);
   const isFar = branch.above === null && row.parent !== null;
   return (
     <span role="gridcell" class="session" style={indent(depth)}>
@@ -173,36 +204,34 @@ function Named({ branch, toggle }: { readonly branch: Branch<Row>; readonly togg
       ) : (
         <span class="twist" />
       )}
-      <a class="mono" href={hrefOf("session", row.sessionKey)} title={row.sessionKey} tabIndex={-1}>
-        {shortKey(row.sessionKey)}
+      <a
+        class={words === "" ? "name" : "name own"}
+        href={hrefOf("session", row.sessionKey)}
+        title={`${name} · ${row.sessionKey}`}
+        tabIndex={-1}
+      >
+        {name}
       </a>
-      {isFar && (
-        <span class="tag" title={`A child of ${row.parent}`}>
-          of {shortKey(row.parent ?? "")}
+      {row.pinned && (
+        <span class="pinned" role="img" aria-label="pinned" title="Pinned: upkeep never takes it">
+          <Icon name="pin" />
         </span>
       )}
-      {title !== "" && (
-        <span class="title" title={title}>
-          {title}
+      {isFar && (
+        <span class="tag" title={`A child of ${row.parent}`}>
+          of {sayKey(row.parent ?? "")}
+        </span>
+      )}
+      {key !== "" && (
+        <span class="mono soft" title={row.sessionKey}>
+          {key}
+        </span>
+      )}
+      {words !== "" && (
+        <span class="words soft" title={words}>
+          {words}
         </span>
       )}
     </span>
   );
-}
-
-function modelName(id: string): string {
-  const name = id.slice(id.indexOf("/") + 1);
-  return clean(name === "default" ? id : name);
-}
-
-/** Without what the state says already; of those that wait for many children, for how many. */
-function whyOf({ why, state }: Row): string {
-  if (why === null || state === "idle") return "";
-  const words = oneLine(why).replace(/ since \d{4}-[\d:T.-]+Z/, "");
-  if (state === "running") return words.replace(/^step \d+ of a turn(?:: )?/, "");
-  if (state === "ended") return words.replace(/^ended \((\w+)\)/, "$1");
-  const [, names, more = "0"] =
-    /^waits for its children: (\S+(?:, \S+)*)(?: and (\d+) more)?$/.exec(words) ?? [];
-  if (names === undefined) return words;
-  return `for ${many(names.split(", ").length + Number(more), "child", "children")}`;
 }

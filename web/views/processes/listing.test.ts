@@ -15,6 +15,8 @@ function row(n: number, more: Partial<Row> = {}): Row {
     kind: "hook",
     parent: null,
     title: `number ${n}`,
+    labelled: false,
+    pinned: false,
     state: "idle",
     since: null,
     step: null,

@@ -1,21 +1,24 @@
 // The live table of sessions, as a tree.
 
+import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { whole } from "../../../src/base/figures.ts";
+import { oneLine } from "../../../src/base/harmless.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
-import { tell } from "../../parts/toast.tsx";
+import { tell, unless } from "../../parts/toast.tsx";
 import { Virtual } from "../../parts/virtual.tsx";
 import { useKeys } from "../../state/keys.ts";
 import { go, hrefOf, place, replace } from "../../state/place.ts";
 import type { Row } from "../../wire/events.ts";
+import { lacking } from "../../wire/scope.ts";
 import { act, spawn, type Act } from "../deeds.tsx";
 import type { Line } from "./forest.ts";
 import { Head } from "./head.tsx";
-import { Columns, HEAD_PX, idOf, LINE_PX, LineOf } from "./line.tsx";
+import { Columns, HEAD_PX, idOf, KEYS, LINE_PX, LineOf } from "./line.tsx";
 import type { Listing } from "./listing.ts";
 import { useListing } from "./live.ts";
-import { isAnything, wantedIn } from "./wanted.ts";
+import { isAnything, wantedIn, type Wanted } from "./wanted.ts";
 import "./processes.css";
 
 export function Processes() {
@@ -39,14 +42,13 @@ interface TableParts {
 function Table({ listing }: TableParts) {
   const { forest, wanted } = listing;
   const lines = forest.lines();
-  const choice = useChoice(listing);
-  useDeeds(listing, choice);
   const box = useRef<HTMLDivElement>(null);
+  const choice = useChoice(listing);
+  useNext(listing, choice, box);
+  useDeeds(listing, choice);
   useEffect(() => {
     const { activeElement } = document;
-    if (activeElement === document.body || activeElement?.id === "view")
-      // Nobody is at anything in particular.
-      box.current?.querySelector<HTMLElement>("[role=treegrid]")?.focus({ preventScroll: true });
+    if (activeElement === document.body || activeElement?.id === "view") focusOn(box); // Nobody is at anything in particular.
   }, [lines.length === 0]);
   if (lines.length === 0) return <Nothing listing={listing} />;
   const selected = choice.key === null ? null : forest.at(choice.key);
@@ -88,6 +90,12 @@ function Table({ listing }: TableParts) {
   );
 }
 
+type Box = RefObject<HTMLDivElement | null>;
+
+function focusOn(box: Box): void {
+  box.current?.querySelector<HTMLElement>("[role=treegrid]")?.focus({ preventScroll: true });
+}
+
 // ── Which line keys are for ─────────────────────────────────────────────────────────────────────────────────
 
 interface Choice {
@@ -95,6 +103,7 @@ interface Choice {
   readonly reveal: number | null; // just now, because a key moved there
   readonly select: (key: string) => void;
   readonly toggle: (line: Line<Row>) => void;
+  readonly choose: (at: number) => void; // without going there
   readonly move: (by: number) => void;
   readonly first: () => void;
   readonly last: () => void;
@@ -133,6 +142,7 @@ function useChoice(listing: Listing): Choice {
     reveal,
     select: setKey,
     toggle,
+    choose: (index) => setKey(lines[Math.min(lines.length - 1, index)]?.key ?? null),
     move: (by) => {
       listing.readAll(false);
       to(at === null ? 0 : at + by);
@@ -154,6 +164,22 @@ function useChoice(listing: Listing): Choice {
       else if (line !== undefined) toggle(line);
     },
   };
+}
+
+/** Where the one that is selected goes away (archived, removed, filtered out), the one that comes into its place is selected. */
+function useNext({ forest }: Listing, choice: Choice, box: Box): void {
+  const was = useRef<{ readonly forest: unknown; readonly key: string; readonly at: number } | null>(null);
+  useEffect(() => {
+    const { key, choose } = choice;
+    const before = was.current;
+    const at = key === null ? null : forest.at(key);
+    if (key !== null && at !== null) was.current = { forest, key, at };
+    else if (key !== null && before?.forest === forest && before.key === key && !forest.has(key)) {
+      choose(before.at);
+      // A menu that was used is gone with its line.
+      if (document.activeElement === document.body) focusOn(box);
+    }
+  });
 }
 
 /** Of the table itself: a link or a button in it has keys of its own. */
@@ -184,18 +210,22 @@ function useDeeds({ forest }: Listing, choice: Choice): void {
   useKeys("Processes", [
     { key: "j", about: "down (also ↓)", run: () => choice.move(1) },
     { key: "k", about: "up (also ↑)", run: () => choice.move(-1) },
-    { key: "o", about: "open the session (also Enter)", run: choice.enter },
+    { key: KEYS.open, about: "open the session (also Enter)", run: choice.enter },
     { key: "h", about: "fold, or to its parent (also ←)", run: () => choice.fold(false) },
     { key: "l", about: "unfold, or to its first child (also →)", run: () => choice.fold(true) },
+    { key: "Home", about: "the first", run: choice.first },
+    { key: "End", about: "the last: all are read", run: choice.last },
     { key: "m", about: "all that can be done to it", run: () => showMenu(choice.key) },
-    { key: "s", about: "steer it, or send it a message", run: does("steer") },
-    { key: ".", about: "pause it, or continue", run: does("pause") },
-    { key: "n", about: "nice: who goes first", run: does("nice") },
-    { key: "L", about: "label it", run: does("label") },
-    { key: "P", about: "pin or unpin it", run: does("pin") },
-    { key: "a", about: "archive it", run: does("archive") },
-    { key: "x", about: "kill it", run: does("kill") },
-    { key: "N", about: "spawn a sub-agent", run: () => void spawn(null) },
+    { key: KEYS.steer, about: "steer it, or send it a message", run: does("steer") },
+    { key: KEYS.pause, about: "pause it, or continue", run: does("pause") },
+    { key: KEYS.fork, about: "fork it …", run: does("fork") },
+    { key: KEYS.export, about: "export it …", run: does("export") },
+    { key: KEYS.nice, about: "nice: who goes first", run: does("nice") },
+    { key: KEYS.label, about: "label it", run: does("label") },
+    { key: KEYS.pin, about: "pin or unpin it", run: does("pin") },
+    { key: KEYS.archive, about: "archive it", run: does("archive") },
+    { key: KEYS.kill, about: "kill it", run: does("kill") },
+    { key: "N", about: "spawn a sub-agent", run: () => unless(lacking("operate"), () => void spawn(null)) },
   ]);
 }
 
@@ -235,6 +265,15 @@ function Begin() {
   );
 }
 
+/** What the filter asks for, in words. */
+function sought({ text, agent, kind, state }: Wanted): string {
+  const words = text.trim() === "" ? [] : [`“${oneLine(text.trim())}” in its title or key`];
+  const rest = Object.entries({ agent, kind, state }).flatMap(([what, is]) =>
+    is === null ? [] : [`the ${what} ${oneLine(is)}`],
+  );
+  return [...words, ...rest].join(", and ");
+}
+
 function Nothing({ listing }: { readonly listing: Listing }) {
   const { fault, isWhole, wanted } = listing;
   if (fault !== null) return <Trouble fault={fault} again={() => listing.more()} />;
@@ -242,6 +281,7 @@ function Nothing({ listing }: { readonly listing: Listing }) {
   if (isAnything(wanted)) return <Begin />;
   return (
     <Empty title="No sessions match">
+      <p>None has {sought(wanted)}.</p>
       <Button onClick={() => replace({})}>Clear the filter</Button>
     </Empty>
   );

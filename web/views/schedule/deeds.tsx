@@ -1,14 +1,17 @@
 // What can be done to a job and to a heartbeat. What destroys something asks first, and names it.
 
+import { Fault } from "../../../src/base/fault.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
 import { ask } from "../../parts/dialog.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
 import { go, place } from "../../state/place.ts";
 import { requestId } from "../../state/request.ts";
-import { call } from "../../wire/call.ts";
-import { addInput, editInput, fieldsOf } from "./form.ts";
-import type { JobRow } from "../../wire/jobs.ts";
+import { call, faultOf } from "../../wire/call.ts";
+import type { Job, JobRow } from "../../wire/jobs.ts";
+import { lacking } from "../../wire/scope.ts";
+import { fieldsOf, known } from "./fields.tsx";
+import { addInput, clashesIn, clashText, editInput, type Given } from "./form.ts";
 
 export function nameOf({ name, message }: Pick<JobRow, "name" | "message">): string {
   return oneLine(name === "" ? message : name);
@@ -16,16 +19,23 @@ export function nameOf({ name, message }: Pick<JobRow, "name" | "message">): str
 
 /** `after` is told when something may be other than it was. */
 export function deedsOf(job: JobRow, after: () => void): readonly Deed[] {
+  const unless = lacking("operate");
   return [
-    { name: "Run now", icon: "play", run: () => void runNow(job, after) },
+    { name: "Run now", icon: "play", unless, run: () => void runNow(job, after) },
     {
       name: job.enabled ? "Disable" : "Enable",
       icon: job.enabled ? "pause" : "check",
+      unless: unless ?? whyOver(job),
       run: () => void setEnabled(job, after),
     },
-    { name: "Edit…", icon: "edit", run: () => void edit(job, after) },
-    { name: "Remove…", icon: "trash", isDangerous: true, run: () => void remove(job, after) },
+    { name: "Edit…", icon: "edit", unless, run: () => void edit(job, after) },
+    { name: "Remove…", icon: "trash", isDangerous: true, unless, run: () => void remove(job, after) },
   ];
+}
+
+/** Why it cannot be enabled; undefined: it can, or need not. */
+export function whyOver({ state }: Pick<JobRow, "state">): string | undefined {
+  return state === "over" ? "All its times are over: edit when it is due" : undefined;
 }
 
 export async function runNow(job: JobRow, after: () => void): Promise<void> {
@@ -40,33 +50,72 @@ export async function setEnabled({ id, enabled, ...job }: JobRow, after: () => v
 }
 
 /** Asked for whole: a list has only the beginning of what is to be done. */
-export async function edit({ id }: JobRow, after: () => void): Promise<void> {
-  const job = await tried(call("job", { job: id }));
-  if (job === null) return;
+export async function edit({ id }: Pick<JobRow, "id">, after: () => void): Promise<void> {
+  const asked = await tried(Promise.all([call("job", { job: id }), known()]));
+  if (asked === null) return;
+  const [job, there] = asked;
+  const editing = { began: job, seen: job };
   const isDone = await ask({
     title: `Edit ${nameOf(job).slice(0, 60)}`,
-    fields: fieldsOf(job),
+    fields: fieldsOf(job, there),
     verb: "Save",
-    run: async (given) => {
-      const input = editInput(job, given);
-      if (input !== null) await call("editJob", input);
-    },
+    run: (given) => saved(given, editing),
   });
   if (isDone) tell("Saved");
   after();
 }
 
-export async function add(after: () => void, given: Readonly<Record<string, string>> = {}): Promise<void> {
-  const id = requestId();
+interface Editing {
+  readonly began: Job;
+  seen: Job; // as whoever edits it knows it
+}
+
+/** A job that runs all the time changes all the time: then it is tried again, and at some time given up. */
+const ATTEMPTS_MAX = 5;
+
+/** Over the version that was seen, and over no other: what somebody else has changed meanwhile, too, is told before it goes. */
+async function saved(given: Given, editing: Editing): Promise<void> {
+  const { began } = editing;
+  const input = editInput(began, given);
+  for (let attempt = 1; input !== null; attempt += 1)
+    try {
+      await call("editJob", { ...input, version: editing.seen.version });
+      return;
+    } catch (error) {
+      if (faultOf(error).code !== "stale_writer" || attempt === ATTEMPTS_MAX) throw error;
+      const now = await call("job", { job: began.id });
+      const clashes = clashesIn({ began, seen: editing.seen, now }, given);
+      editing.seen = now;
+      if (clashes.size > 0)
+        throw new Fault("stale_writer", clashText(clashes), {
+          todo: "save again, and yours stands in its place",
+        });
+    }
+}
+
+export async function add(after: () => void, given: Given = {}): Promise<void> {
+  const idOf = ids();
+  const there = await known();
   const isDone = await ask({
     title: "New job",
     text: "Something that is to be done at times, without anybody asking.",
-    fields: fieldsOf(null).map((field) => ({ ...field, value: given[field.name] ?? field.value ?? "" })),
+    fields: fieldsOf(null, there, given),
     verb: "Add",
-    run: async (typed) => await call("addJob", addInput(typed, id)),
+    run: async (typed) => await call("addJob", addInput(typed, idOf(typed))),
   });
   if (isDone) tell("Added");
   after();
+}
+
+/** The same content has the same id: asked again after a lost answer, it is added once. What was changed meanwhile is another. */
+function ids(): (typed: Given) => string {
+  const made = new Map<string, string>();
+  return (typed) => {
+    const content = JSON.stringify(typed);
+    const id = made.get(content) ?? requestId();
+    made.set(content, id);
+    return id;
+  };
 }
 
 export async function remove(job: JobRow, after: () => void): Promise<void> {

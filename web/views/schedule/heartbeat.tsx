@@ -8,11 +8,13 @@ import { Ago, Plain } from "../../parts/text.tsx";
 import { nowMs } from "../../state/now.ts";
 import { usePolled } from "../../state/polled.ts";
 import { call } from "../../wire/call.ts";
+import { lacking } from "../../wire/scope.ts";
 import { beatNow } from "./deeds.tsx";
 import { Crumb, Fact } from "./job.tsx";
 import type { Heartbeat } from "../../wire/jobs.ts";
-import { exactly, TASKS, Where } from "./lines.tsx";
-import { beatWords, dotOf, inWords, minutesText } from "./words.ts";
+import { exactly } from "./exactly.ts";
+import { TASKS, Where } from "./lines.tsx";
+import { beatWords, dotOf, inWords, minutesText, whenWords } from "./words.ts";
 
 const EVERY_MS = 3_000;
 
@@ -30,7 +32,12 @@ export function HeartbeatPage({ agent }: { readonly agent: string }) {
         {value !== null && <Dot is={value.state}>{value.state}</Dot>}
         <div class="push deeds">
           {value !== null && value.everyMinutes > 0 && (
-            <Button icon="play" look="main" onClick={() => void beatNow(agent, again)}>
+            <Button
+              icon="play"
+              look="main"
+              unless={lacking("operate")}
+              onClick={() => void beatNow(agent, again)}
+            >
               Beat now
             </Button>
           )}
@@ -57,7 +64,7 @@ function Facts({ beat }: { readonly beat: Heartbeat }) {
       <Fact name="Every">
         {everyMinutes === 0
           ? `never: set agents.${agent}.heartbeat.everyMinutes in the configuration`
-          : minutesText(everyMinutes)}
+          : whenWords(`every ${minutesText(everyMinutes)}`).replace("every ", "")}
       </Fact>
       <Fact name="Hours">{hours === null ? "all day" : `${hours.from}–${hours.to} (${hours.timezone})`}</Fact>
       <Fact name="Next">

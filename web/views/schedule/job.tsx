@@ -1,22 +1,26 @@
 // One job: what, when, for whom, and how it went.
 
 import { useEffect, useState } from "preact/hooks";
-import { count, duration, money } from "../../../src/base/figures.ts";
+import { duration, many, money } from "../../../src/base/figures.ts";
 import { countsText, noteText, outcomeText } from "../../../src/calls/cron-words.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
+import { counted } from "../../parts/counted.ts";
 import { Loading, Trouble } from "../../parts/empty.tsx";
 import { Dot } from "../../parts/state.tsx";
 import { Ago, Plain, shortKey } from "../../parts/text.tsx";
+import { unless } from "../../parts/toast.tsx";
 import { nowMs } from "../../state/now.ts";
 import { hrefOf } from "../../state/place.ts";
 import { usePolled } from "../../state/polled.ts";
 import { useKeys } from "../../state/keys.ts";
 import { call } from "../../wire/call.ts";
-import { edit, nameOf, remove, runNow, setEnabled } from "./deeds.tsx";
+import { lacking } from "../../wire/scope.ts";
+import { edit, nameOf, remove, runNow, setEnabled, whyOver } from "./deeds.tsx";
 import type { Job } from "../../wire/jobs.ts";
-import { exactly, Where } from "./lines.tsx";
-import { dotOf, inWords, whenWords } from "./words.ts";
+import { exactly } from "./exactly.ts";
+import { Where } from "./lines.tsx";
+import { byYourClock, dotOf, inWords, whenWords } from "./words.ts";
 
 type Run = Output<"jobRuns">["runs"][number];
 
@@ -66,9 +70,10 @@ interface ShownParts {
 
 function Shown({ job, runs, again }: ShownParts) {
   const { state, enabled } = job;
+  const why = lacking("operate");
   useKeys("Job", [
-    { key: "r", about: "run it now", run: () => void runNow(job, again) },
-    { key: "e", about: "edit it", run: () => void edit(job, again) },
+    { key: "r", about: "run it now", run: () => unless(why, () => void runNow(job, again)) },
+    { key: "e", about: "edit it", run: () => unless(why, () => void edit(job, again)) },
   ]);
   return (
     <div class="view schedule-view">
@@ -77,12 +82,18 @@ function Shown({ job, runs, again }: ShownParts) {
         <h1>{nameOf(job)}</h1>
         <Dot is={DOTS[state]}>{state}</Dot>
         <div class="push deeds">
-          <Button icon="play" look="main" onClick={() => void runNow(job, again)}>
+          <Button icon="play" look="main" unless={why} onClick={() => void runNow(job, again)}>
             Run now
           </Button>
-          <Button onClick={() => void setEnabled(job, again)}>{enabled ? "Disable" : "Enable"}</Button>
-          <Button onClick={() => void edit(job, again)}>Edit…</Button>
-          <Button onClick={() => void remove(job, again)}>Remove…</Button>
+          <Button unless={why ?? whyOver(job)} onClick={() => void setEnabled(job, again)}>
+            {enabled ? "Disable" : "Enable"}
+          </Button>
+          <Button unless={why} onClick={() => void edit(job, again)}>
+            Edit…
+          </Button>
+          <Button unless={why} onClick={() => void remove(job, again)}>
+            Remove…
+          </Button>
         </div>
       </header>
       <div class="body">
@@ -121,11 +132,11 @@ function Settings({ job }: { readonly job: Job }) {
       <Fact name="Next">
         {job.next === null
           ? "never"
-          : `${inWords(job.next, nowMs.value)} · ${job.times.map(exactly).join(", ")}`}
+          : `${inWords(job.next, nowMs.value)} · ${job.times.map(exactly).join(" · ")}${byYourClock(job.timezone, job.times)}`}
       </Fact>
       <Fact name="Agent">{job.agent}</Fact>
       <Fact name="Runs in">
-        {isFresh ? `a fresh session each time, kept for ${job.keep}` : <Where target={job.target} />}
+        {isFresh ? `a new session each time, kept for ${job.keep}` : <Where target={job.target} />}
       </Fact>
       <Fact name="Answer to">
         <Where target={job.delivery} />
@@ -144,8 +155,8 @@ function Settings({ job }: { readonly job: Job }) {
       </Fact>
       {job.stagger !== "0s" && <Fact name="Stagger">up to {job.stagger}</Fact>}
       <Fact name="Failures">
-        {job.failures} in a row;{" "}
-        {job.failuresMax === 0 ? "never disabled for it" : `disabled after ${job.failuresMax}`}
+        {job.failures === 0 ? "none" : `${job.failures} in a row`};{" "}
+        {job.failuresMax === 0 ? "never disabled for it" : `disabled after ${job.failuresMax} in a row`}
       </Fact>
       <Fact name="So far">{countsText(job.counts)}</Fact>
       <Fact name="Added">
@@ -182,8 +193,8 @@ export function Fact({
 function limitsText(limits: Job["limits"]): string {
   const { stepsPerTurn = null, tokens = null, cost = null } = limits ?? {};
   const words = [
-    ...(stepsPerTurn === null ? [] : [`${stepsPerTurn} steps`]),
-    ...(tokens === null ? [] : [`${count(tokens)} tokens`]),
+    ...(stepsPerTurn === null ? [] : [many(stepsPerTurn, "step")]),
+    ...(tokens === null ? [] : [counted(tokens, "token")]),
     ...(cost === null ? [] : [money(cost)]),
   ];
   return words.length === 0 ? "the agent's own" : words.join(" · ");

@@ -16,41 +16,55 @@ export interface Window {
 
 export interface Lane {
   readonly marks: readonly number[]; // moments, in milliseconds
-  readonly bar: Window | null; //      so often, or known no further, that it is one stretch; null: each has its mark
+  readonly bars: readonly Window[]; //  times so near to each other that they are one stretch, or of which no more is known
 }
 
-/** More marks than that are a bar. */
-const MARKS_MAX = 30;
-/** `job` tells so many times: when it tells fewer, there are no more. */
-const TIMES_TOLD = 5;
-/** Marks nearer to each other than this share of the window run into each other. */
-const NEAR = 0.02;
+/** So many times are asked for. Nearer to each other than this share of the window, they run into each other: so that is enough. */
+export const TIMES_ASKED = 50;
+const NEAR = 0.025;
 
 export function laneOf({ when, next, times }: Timed, window: Window): Lane {
-  if (next === null) return { marks: [], bar: null };
+  if (next === null) return { marks: [], bars: [] };
   const everyMs = everyMsOf(when);
-  const known = (times.length === 0 ? [next] : times)
-    .map((time) => Date.parse(time))
-    .filter((ms) => ms <= window.toMs);
-  const [first] = known;
-  if (first === undefined) return { marks: [], bar: null };
-  if (everyMs !== null) return repeated(first, everyMs, window);
-  const last = known.at(-1) ?? first;
-  const goesOn = known.length >= TIMES_TOLD;
-  if (!goesOn) return { marks: known, bar: null };
-  const apartMs = (last - first) / (known.length - 1);
-  if (isNear(apartMs, window)) return { marks: [], bar: { fromMs: first, toMs: window.toMs } };
+  if (everyMs !== null) return repeated(Date.parse(next), everyMs, window);
+  const told = (times.length === 0 ? [next] : times).map((time) => Date.parse(time));
+  const seen = told.filter((ms) => ms <= window.toMs);
+  const goesOn = told.length >= TIMES_ASKED && seen.length === told.length;
+  const groups = grouped(seen, window);
+  const marks = groups.flatMap((group) => (group.length === 1 ? group : []));
+  const bars = groups.flatMap((group) => (group.length === 1 ? [] : [spanOf(group)]));
+  const last = groups.at(-1)?.[0];
+  if (!goesOn || last === undefined) return { marks, bars };
   // Further than it was told it goes on somehow: that is all that is known.
-  return last + apartMs > window.toMs
-    ? { marks: known, bar: null }
-    : { marks: known.slice(0, -1), bar: { fromMs: last, toMs: window.toMs } };
+  const open = { fromMs: last, toMs: window.toMs };
+  return {
+    marks: marks.filter((ms) => ms !== last),
+    bars: [...bars.filter(({ fromMs }) => fromMs !== last), open],
+  };
 }
 
 function repeated(first: number, everyMs: number, window: Window): Lane {
   const count = Math.floor((window.toMs - first) / everyMs) + 1;
-  if (count > MARKS_MAX || (count > 1 && isNear(everyMs, window)))
-    return { marks: [], bar: { fromMs: first, toMs: window.toMs } };
-  return { marks: Array.from({ length: Math.max(1, count) }, (_, at) => first + at * everyMs), bar: null };
+  if (count < 1) return { marks: [], bars: [] };
+  if (count > 1 && isNear(everyMs, window))
+    return { marks: [], bars: [{ fromMs: first, toMs: window.toMs }] };
+  return { marks: Array.from({ length: count }, (_, at) => first + at * everyMs), bars: [] };
+}
+
+/** Each with those that are near the one before. */
+function grouped(times: readonly number[], window: Window): readonly (readonly number[])[] {
+  const groups: number[][] = [];
+  for (const ms of times) {
+    const group = groups.at(-1);
+    const before = group?.at(-1);
+    if (group !== undefined && before !== undefined && isNear(ms - before, window)) group.push(ms);
+    else groups.push([ms]);
+  }
+  return groups;
+}
+
+function spanOf(group: readonly number[]): Window {
+  return { fromMs: group[0] ?? 0, toMs: group.at(-1) ?? 0 };
 }
 
 function isNear(apartMs: number, { fromMs, toMs }: Window): boolean {

@@ -3,14 +3,15 @@
 import { whole } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
 import { Button } from "../../parts/button.tsx";
-import { clock } from "../../parts/clock.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { Dot } from "../../parts/state.tsx";
 import { Ago, shortKey, Title } from "../../parts/text.tsx";
 import { nowMs } from "../../state/now.ts";
 import { hrefOf } from "../../state/place.ts";
-import { beatNow, deedsOf, nameOf } from "./deeds.tsx";
 import type { Heartbeat, JobRow } from "../../wire/jobs.ts";
+import { lacking } from "../../wire/scope.ts";
+import { beatNow, deedsOf, nameOf } from "./deeds.tsx";
+import { exactly } from "./exactly.ts";
 import { beatWords, dotOf, inWords, minutesText, whenWords } from "./words.ts";
 
 export function JobLine({ job, again }: { readonly job: JobRow; readonly again: () => void }) {
@@ -36,7 +37,7 @@ export function JobLine({ job, again }: { readonly job: JobRow; readonly again: 
         <Where target={target} />
       </td>
       <td class="deeds">
-        <Menu label={`What can be done to ${nameOf(job)}`} deeds={deedsOf(job, again)} />
+        <Menu label={`What can be done to ${nameOf(job)}`} deeds={() => deedsOf(job, again)} />
       </td>
     </tr>
   );
@@ -48,7 +49,7 @@ interface Ended {
 }
 
 function Last({ of, failures }: Ended) {
-  if (of === null) return <span class="soft">none yet</span>;
+  if (of === null) return <span class="soft">no run yet</span>;
   return (
     <>
       <Dot is={dotOf(of.outcome)}>{beatWords(of.outcome)}</Dot>
@@ -86,21 +87,21 @@ function At({ time }: { readonly time: string }) {
   );
 }
 
-/** By the clock of who looks: today's only the time. */
-export function exactly(time: string): string {
-  const at = new Date(time);
-  const isToday = at.toDateString() === new Date(nowMs.value).toDateString();
-  return clock(time, isToday ? "minutes" : "day");
-}
-
 export function Where({ target }: { readonly target: string }) {
-  if (!target.startsWith("agent:")) return <>{target}</>;
+  if (!target.startsWith("agent:")) return <>{PLACES[target] ?? target}</>;
   return (
     <a href={hrefOf("session", target)} title={target}>
       {shortKey(target)}
     </a>
   );
 }
+
+/** Places that are no session, as people say them. */
+const PLACES: Readonly<Record<string, string>> = {
+  fresh: "a new session",
+  none: "nobody",
+  route: "whoever wrote last",
+};
 
 export function HeartbeatLine({ beat, again }: { readonly beat: Heartbeat; readonly again: () => void }) {
   const { agent, everyMinutes, nextAt, last, failures, state, task, hours } = beat;
@@ -111,7 +112,7 @@ export function HeartbeatLine({ beat, again }: { readonly beat: Heartbeat; reado
         <small class="about">{TASKS[task]}</small>
       </td>
       <td>
-        {everyMinutes === 0 ? "never" : `every ${minutesText(everyMinutes)}`}
+        {everyMinutes === 0 ? "never" : whenWords(`every ${minutesText(everyMinutes)}`)}
         {hours !== null && <small class="about">{`${hours.from}–${hours.to} ${hours.timezone}`}</small>}
       </td>
       <td>
@@ -131,6 +132,7 @@ export function HeartbeatLine({ beat, again }: { readonly beat: Heartbeat; reado
             icon="play"
             look="quiet"
             label={`Beat now: ${agent}`}
+            unless={lacking("operate")}
             onClick={() => void beatNow(agent, again)}
           />
         )}

@@ -5,15 +5,18 @@ import { oneLine } from "../../../src/base/harmless.ts";
 import { soonestFirst } from "../../../src/calls/cron-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { unless } from "../../parts/toast.tsx";
 import { place, replace } from "../../state/place.ts";
 import { usePolled } from "../../state/polled.ts";
 import { useKeys } from "../../state/keys.ts";
 import { timedOnes, type JobRow, type TimedOnes } from "../../wire/jobs.ts";
+import { lacking } from "../../wire/scope.ts";
 import { add } from "./deeds.tsx";
 import { HeartbeatPage } from "./heartbeat.tsx";
 import { JobPage } from "./job.tsx";
 import { HeartbeatLine, JobLine } from "./lines.tsx";
 import { Timeline } from "./timeline.tsx";
+import { chosenFor, givenBy } from "./when.ts";
 import "./schedule.css";
 
 const EVERY_MS = 5_000;
@@ -34,7 +37,9 @@ export function Schedule() {
 function All() {
   const asked = usePolled(timedOnes, [], EVERY_MS);
   const { value, fault, again } = asked;
-  useKeys("Schedule", [{ key: "n", about: "a new job", run: () => void add(again) }]);
+  useKeys("Schedule", [
+    { key: "n", about: "a new job", run: () => unless(lacking("operate"), () => void add(again)) },
+  ]);
   const text = place.value.query["text"] ?? "";
   return (
     <div class="view schedule-view">
@@ -50,7 +55,7 @@ function All() {
             replace({ ...place.value.query, text: currentTarget.value })
           }
         />
-        <Button icon="plus" look="main" onClick={() => void add(again)}>
+        <Button icon="plus" look="main" unless={lacking("operate")} onClick={() => void add(again)}>
           New job…
         </Button>
       </header>
@@ -68,7 +73,11 @@ function All() {
   );
 }
 
-const EXAMPLE = { name: "morning", when: "0 9 * * 1-5", message: "What is in the calendar today?" };
+const EXAMPLE = {
+  ...givenBy(chosenFor("0 9 * * 1-5")),
+  name: "morning",
+  message: "What is in the calendar today?",
+};
 
 function First({ again }: { readonly again: () => void }) {
   return (
@@ -78,7 +87,9 @@ function First({ again }: { readonly again: () => void }) {
         quarter of an hour, a reminder in twenty minutes.
       </p>
       <p class="first">
-        <Button onClick={() => void add(again, EXAMPLE)}>Begin with an example…</Button>
+        <Button unless={lacking("operate")} onClick={() => void add(again, EXAMPLE)}>
+          Begin with an example…
+        </Button>
       </p>
       <p>
         From a shell: <code>sessiond cron add "0 9 * * 1-5" "what is in the calendar today?"</code>

@@ -8,9 +8,9 @@ import { nowMs } from "../../state/now.ts";
 import { hrefOf, place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { nameOf } from "./deeds.tsx";
-import type { Heartbeat, JobRow, TimedOnes } from "../../wire/jobs.ts";
-import { laneOf, shareOf, ticksOf, type Lane, type Timed, type Window } from "./lanes.ts";
-import { exactly } from "./lines.tsx";
+import type { Heartbeat, TimedOnes } from "../../wire/jobs.ts";
+import { laneOf, shareOf, ticksOf, TIMES_ASKED, type Lane, type Timed, type Window } from "./lanes.ts";
+import { exactly } from "./exactly.ts";
 import { minutesText, whenWords } from "./words.ts";
 
 const HOUR_MS = 3_600_000;
@@ -25,22 +25,22 @@ const PAST = 1 / 48;
 /** Moves once in so long: marks that crawl are not read better. */
 const STEP_MS = 15_000;
 
-interface Entry extends Timed {
+type Entry = Omit<Timed, "times"> & {
   readonly of: string; // as a place names it
   readonly name: string;
-}
+};
 
 export function Timeline({ jobs, heartbeats }: TimedOnes) {
-  const times = useTimes(jobs);
   const [chosen, , spanMs] = SPANS.find(([name]) => name === place.value.query["span"]) ?? SPANS[1];
   const now = Math.floor(nowMs.value / STEP_MS) * STEP_MS;
   const window = { fromMs: now - spanMs * PAST, toMs: now + spanMs };
   const entries = [
-    ...jobs.map((job): Entry => ({ ...job, of: job.id, name: nameOf(job), times: times.get(job.id) ?? [] })),
+    ...jobs.map((job): Entry => ({ ...job, of: job.id, name: nameOf(job) })),
     ...heartbeats.filter(({ task }) => task !== "none").map(entryOf),
   ].filter(({ next }) => next !== null);
-  const lanes = entries.map((entry) => ({ entry, lane: laneOf(entry, window) }));
-  const seen = lanes.filter(({ lane: { marks, bar } }) => marks.length > 0 || bar !== null);
+  const due = entries.filter(({ next }) => next !== null && Date.parse(next) <= window.toMs);
+  const shown = due.slice(0, LANES_MAX);
+  const times = useTimes(shown);
   if (entries.length === 0) return null;
   const words = SPANS.find(([name]) => name === chosen)?.[1] ?? "";
   return (
@@ -62,13 +62,18 @@ export function Timeline({ jobs, heartbeats }: TimedOnes) {
       </div>
       <Ticks window={window} now={now} />
       <ul>
-        {seen.slice(0, LANES_MAX).map(({ entry, lane }) => (
-          <LaneLine key={entry.of} entry={entry} lane={lane} window={window} />
+        {shown.map((entry) => (
+          <LaneLine
+            key={entry.of}
+            entry={entry}
+            lane={laneOf({ ...entry, times: times.get(entry.of) ?? [] }, window)}
+            window={window}
+          />
         ))}
       </ul>
-      {seen.length === 0 && <p class="soft">Nothing is due so soon.</p>}
-      {seen.length > LANES_MAX && (
-        <p class="soft">{many(seen.length - LANES_MAX, "more lane")}: filter to see them.</p>
+      {due.length === 0 && <p class="soft">Nothing is due so soon.</p>}
+      {due.length > LANES_MAX && (
+        <p class="soft">{many(due.length - LANES_MAX, "more lane")}: filter to see them.</p>
       )}
     </section>
   );
@@ -81,25 +86,33 @@ function entryOf({ agent, everyMinutes, hours, nextAt }: Heartbeat): Entry {
     name: `heartbeat of ${agent}`,
     when: hours === null ? `every ${minutesText(everyMinutes)}` : "",
     next: nextAt,
-    times: [],
   };
 }
+
+/** Labels stand in the middle above their moment: near an edge there is no room for them. */
+const LABELLED = { from: 0.1, to: 0.95 } as const;
 
 function Ticks({ window, now }: { readonly window: Window; readonly now: number }) {
   const isDays = window.toMs - window.fromMs > 48 * HOUR_MS;
   const ticks = ticksOf(window, -new Date(now).getTimezoneOffset() * 60_000);
+  const shown = ticks.filter((ms) => {
+    const share = shareOf(ms, window);
+    return share > LABELLED.from && share < LABELLED.to;
+  });
   return (
     <div class="ticks" aria-hidden="true">
       <span class="track">
-        {ticks
-          .filter((ms) => shareOf(ms, window) > 0.1 && shareOf(ms, window) < 0.97)
-          .map((ms) => (
-            <span key={ms} class="tick" style={{ left: `${shareOf(ms, window) * 100}%` }}>
-              {isDays
-                ? new Date(ms).toLocaleDateString(undefined, { weekday: "short", day: "numeric" })
-                : clock(ms)}
-            </span>
-          ))}
+        {shown.map((ms, at) => (
+          <span
+            key={ms}
+            class={`tick${at % 2 === 0 ? "" : " second"}`}
+            style={{ left: `${shareOf(ms, window) * 100}%` }}
+          >
+            {isDays
+              ? new Date(ms).toLocaleDateString(undefined, { weekday: "short", day: "numeric" })
+              : clock(ms)}
+          </span>
+        ))}
         <span class="tick now" style={{ left: `${shareOf(now, window) * 100}%` }}>
           now
         </span>
@@ -114,69 +127,84 @@ interface LaneParts {
   readonly window: Window;
 }
 
-function LaneLine({ entry, lane: { marks, bar }, window }: LaneParts) {
-  const { of, name, when, next } = entry;
+function LaneLine({ entry, lane, window }: LaneParts) {
+  const { of, name, when } = entry;
   const often = when === "" ? "" : whenWords(when).replace(/ \([^()]*\)$/, "");
   return (
     <li>
       <a href={hrefOf("schedule", of)} title={name}>
         {name}
       </a>
-      <span class="track" role="img" aria-label={laneWords(entry, marks, bar)}>
+      <span class="track" role="img" aria-label={laneWords(entry, lane)}>
         <span class="line now" style={{ left: `${shareOf(nowMs.value, window) * 100}%` }} />
-        {marks.map((ms) => (
-          <span
-            key={ms}
-            class="mark"
-            style={{ left: `${shareOf(ms, window) * 100}%` }}
-            title={exactly(new Date(ms).toISOString())}
-          />
+        {lane.marks.map((ms) => (
+          <span key={ms} class="mark" style={{ left: `${shareOf(ms, window) * 100}%` }} title={at(ms)} />
         ))}
-        {bar !== null && (
-          <span
-            class="bar"
-            title={next === null ? often : `${often}; next ${exactly(next)}`}
-            style={{ left: `${shareOf(bar.fromMs, window) * 100}%` }}
-          >
-            {often}
-          </span>
-        )}
+        {lane.bars.map((bar) => (
+          <Bar key={bar.fromMs} bar={bar} often={often} window={window} />
+        ))}
       </span>
     </li>
   );
 }
 
+interface BarParts {
+  readonly bar: Window;
+  readonly often: string;
+  readonly window: Window;
+}
+
+/** One that goes on has its words in it; one that ends may be too short for them. */
+function Bar({ bar: { fromMs, toMs }, often, window }: BarParts) {
+  const left = `${shareOf(fromMs, window) * 100}%`;
+  if (toMs >= window.toMs)
+    return (
+      <span class="bar" title={`${often}, from ${at(fromMs)} on`} style={{ left }}>
+        {often}
+      </span>
+    );
+  const width = `${(shareOf(toMs, window) - shareOf(fromMs, window)) * 100}%`;
+  return (
+    <span class="bar ends" title={`${often}, from ${at(fromMs)} to ${at(toMs)}`} style={{ left, width }} />
+  );
+}
+
+function at(ms: number): string {
+  return exactly(new Date(ms).toISOString());
+}
+
 const MARKS_SAID = 5;
 
-function laneWords({ when, next }: Entry, marks: readonly number[], bar: Window | null): string {
-  const said = marks.slice(0, MARKS_SAID).map((ms) => exactly(new Date(ms).toISOString()));
+function laneWords({ when, next }: Entry, { marks, bars }: Lane): string {
+  const said = marks.slice(0, MARKS_SAID).map(at);
   const more = marks.length > MARKS_SAID ? [`${marks.length - MARKS_SAID} more`] : [];
-  const often =
-    bar === null ? [] : [`from ${exactly(new Date(bar.fromMs).toISOString())} on ${whenWords(when)}`];
+  const often = bars.map(({ fromMs }) => `from ${at(fromMs)} on ${whenWords(when)}`);
   const due = [...said, ...more, ...often].join(", ");
   return due === "" ? `due ${next ?? "never"}` : `due ${due}`;
 }
 
 /** The next times of those that are told by an expression: asked for once for each next time, and kept. */
-function useTimes(jobs: readonly JobRow[]): ReadonlyMap<string, readonly string[]> {
+function useTimes(entries: readonly Entry[]): ReadonlyMap<string, readonly string[]> {
   const [times, setTimes] = useState<ReadonlyMap<string, readonly string[]>>(new Map());
-  const wanted = jobs
-    .filter(
-      ({ when, next, id }) => next !== null && !/^(?:every|at) /.test(when) && times.get(id)?.[0] !== next,
-    )
-    .slice(0, LANES_MAX);
-  const named = wanted.map(({ id, next }) => `${id} ${next}`).join(" ");
+  const told = entries.filter(({ when }) => when !== "" && !/^(?:every|at) /.test(when));
+  const wanted = told.filter(({ of, next }) => times.get(of)?.[0] !== next);
+  const named = wanted.map(({ of, next }) => `${of} ${next}`).join(" ");
   useEffect(() => {
     if (wanted.length === 0) return;
     const over = new AbortController();
-    const asked = wanted.map(async ({ id, next }) => {
-      const told = await call("job", { job: id }, over.signal).catch(() => null); // Then its next time is all that is known.
-      return [id, told === null || told.times[0] !== next ? [String(next)] : told.times] as const;
-    });
-    void Promise.all(asked).then((found) => {
-      if (!over.signal.aborted) setTimes((was) => new Map([...was, ...found]));
+    const found = wanted.map(async ({ of, next }) => [of, await timesFrom(of, next, over.signal)] as const);
+    void Promise.all(found).then((all) => {
+      if (!over.signal.aborted) setTimes((was) => new Map([...was, ...all]));
     });
     return () => over.abort();
   }, [named]);
-  return times;
+  return new Map(
+    told.map(({ of, next }) => [of, (times.get(of) ?? []).filter((time) => time >= (next ?? ""))]),
+  );
+}
+
+/** From the next time that the list has; if it cannot be had, that is all that is known. */
+async function timesFrom(job: string, next: string | null, signal: AbortSignal): Promise<readonly string[]> {
+  const told = await call("jobTimes", { job, limit: TIMES_ASKED }, signal).catch(() => null);
+  return told === null || told.times[0] !== next ? [String(next)] : told.times;
 }

@@ -1,4 +1,4 @@
-// Search: words, in everything that was said. What is asked is the address, so an answer can be linked to and come back to.
+// Search: words, in everything that was said, and in notes. What is asked is the address, so an answer can be linked to and come back to.
 
 import { oneLine } from "../../../src/base/harmless.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -15,6 +15,7 @@ import { useLate } from "../../state/late.ts";
 import { place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { Found } from "./found.tsx";
+import { countOf, FoundNotes, useNotes, type Notes } from "./notes.tsx";
 import "./search.css";
 
 const FIRST_HITS = 50;
@@ -32,6 +33,9 @@ function useHits(limit: number) {
   const { text = "", agent = "", session = "" } = place.value.query;
   const late = useLate(text.trim());
   const last = useRef<Answer | null>(null);
+  const agents = useAgents();
+  const all = agents.fault === null ? agents.value : [];
+  const notes = useNotes(late, agent === "" ? all : [agent], session);
   const asked = useAsked(
     async (signal): Promise<Answer> => {
       if (late === "") return NOTHING_ASKED;
@@ -50,19 +54,22 @@ function useHits(limit: number) {
     const timer = setTimeout(asked.again, BEHIND_MS);
     return () => clearTimeout(timer);
   }, [isBehind, asked.isLoading]);
-  return { ...asked, shown, isTyping: text.trim() !== (shown?.text ?? "") };
+  return { ...asked, shown, notes, isTyping: text.trim() !== (shown?.text ?? "") };
 }
 
 export function Search() {
   const { query } = place.value;
   const [limit, setLimit] = useState(FIRST_HITS);
   const list = useRef<HTMLDivElement>(null);
-  const { shown, fault, again, isTyping } = useHits(limit);
+  const { shown, notes, fault, again, isTyping } = useHits(limit);
   useEffect(() => setLimit(FIRST_HITS), [query["text"], query["agent"], query["session"]]);
   useKeys("Search", [
     { key: "j", about: "next hit", run: () => stepIn(list.current, 1) },
+    { key: "ArrowDown", about: "next hit", run: () => stepIn(list.current, 1) },
     { key: "k", about: "hit before", run: () => stepIn(list.current, -1) },
+    { key: "ArrowUp", about: "hit before", run: () => stepIn(list.current, -1) },
     { key: "Enter", about: "open it", run: openFocused },
+    { key: "Escape", about: "back to the words; there: other words", run: toWords },
   ]);
   return (
     <div class="view search">
@@ -71,7 +78,7 @@ export function Search() {
         <div class="inner" ref={list}>
           {fault !== null && <Trouble fault={fault} again={again} />}
           {fault === null && shown !== null && (
-            <Answered answer={shown} isTyping={isTyping}>
+            <Answered answer={shown} notes={notes} isTyping={isTyping}>
               <More count={shown.hits.length} limit={limit} more={setLimit} />
             </Answered>
           )}
@@ -84,6 +91,15 @@ export function Search() {
 /** A link that has the focus opens by itself; so it is not taken from it. */
 function openFocused(): void {
   if (document.activeElement instanceof HTMLElement) document.activeElement.click();
+}
+
+/** From a hit to the field; in the field the words go, as in every field of this kind. */
+function toWords(): void {
+  const field = document.querySelector<HTMLInputElement>(".search .words");
+  if (field === null) return;
+  if (document.activeElement === field) return replace({ ...place.value.query, text: "" });
+  field.focus();
+  field.select();
 }
 
 function Asking({ toHits }: { readonly toHits: () => void }) {
@@ -150,36 +166,54 @@ function focusOnce(field: HTMLInputElement | null): void {
 
 interface AnsweredParts {
   readonly answer: Answer;
+  readonly notes: Notes | null; // null: they are still looked for
   readonly isTyping: boolean;
   readonly children: preact.ComponentChildren;
 }
 
-function Answered({ answer, isTyping, children }: AnsweredParts) {
+function Answered({ answer, notes, isTyping, children }: AnsweredParts) {
   const { hits, behind, text } = answer;
   if (text === "" && !isTyping)
     return (
       <Empty title="Search everything that was said">
-        Messages, answers and results of tools, in all sessions: words in any order and case, the last may be
-        the beginning of one. What was archived is not looked into; restore it first, in <b>Upkeep</b>.
+        Messages, answers and results of tools, in all sessions, and the notes of agents: words in any order
+        and case, the last may be the beginning of one. What was archived is not looked into; restore it
+        first, in <b>Upkeep</b>.
       </Empty>
     );
   if (text === "") return null;
   return (
     <>
       <p class="count soft" role="status">
-        {hits.length === 0 ? "" : `${many(hits.length, "hit")}, the newest first. `}
+        {hits.length > 0 && `${many(hits.length, "hit")}, the newest first. `}
+        {notes !== null && searchedWords(notes)}
         {behind > 0 && "The index is catching up with what was said last; what it finds comes in here."}
       </p>
-      {hits.length === 0 ? (
+      {notes !== null && <FoundNotes notes={notes} asked={text} />}
+      {hits.length === 0 && notes !== null && countOf(notes) === 0 && (
         <Empty title={`Nothing has all of these words: ${text}`}>
           Try fewer of them, or the beginning of one as the last. Archives are not looked into.
         </Empty>
-      ) : (
-        <Found hits={hits} asked={text} />
       )}
+      <Found hits={hits} asked={text} />
       {children}
     </>
   );
+}
+
+/** What was looked into besides what was said, and what was not. */
+function searchedWords(notes: Notes): string {
+  const count = countOf(notes);
+  const skipped = notes.found.reduce((sum, { skipped: each }) => sum + each, 0);
+  return [
+    notes.why !== "" && `${notes.why} `,
+    count > 0 && `${many(count, "note")}. `,
+    skipped > 0 && `${many(skipped, "note")} could not be looked into. `,
+    notes.agentsLeft > 0 && `The notes of ${many(notes.agentsLeft, "agent")} are not searched: choose one. `,
+    "Archives are not searched. ",
+  ]
+    .filter((each) => each !== false)
+    .join("");
 }
 
 interface MoreParts {

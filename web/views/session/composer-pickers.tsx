@@ -1,5 +1,6 @@
 import type { Output } from "../../../src/calls/door.ts";
 import type { Status } from "../../wire/events.ts";
+import { needsKey } from "../../wire/models.ts";
 import { redraft, type Draft, type Mode } from "./draft.ts";
 
 const MODES: readonly (readonly [mode: Mode, name: string, about: string])[] = [
@@ -110,9 +111,4 @@ function choicesOf(models: Output<"models"> | null, inForce: string | null): Mod
     usable: others.filter((id) => !isLocked(id)),
     locked: [...names.filter(([, id]) => isLocked(id)).map(([alias]) => alias), ...others.filter(isLocked)],
   };
-}
-
-/** A server of one's own often needs none. The rehearsal is no provider. */
-function needsKey({ hasKey, api }: Output<"models">["providers"][number]): boolean {
-  return !hasKey && api !== "openai-compatible";
 }

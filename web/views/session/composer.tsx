@@ -8,10 +8,12 @@ import { useAsked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
 import { call } from "../../wire/call.ts";
 import type { Row, Status } from "../../wire/events.ts";
+import { lacking } from "../../wire/scope.ts";
 import { attached } from "./attaching.ts";
 import { AnswerCard, type Answer } from "./composer-answer.tsx";
 import { Attachments } from "./composer-attached.tsx";
 import { Choices, useChoices, type Known } from "./composer-choices.tsx";
+import { Looking } from "./composer-looking.tsx";
 import { ModelPicker, ModePicker } from "./composer-pickers.tsx";
 import { isEmpty, obeying, sendWords, submitted } from "./composer-sending.ts";
 import { draftOf, redraft } from "./draft.ts";
@@ -23,7 +25,11 @@ interface ComposerParts {
   readonly placeholder: string;
 }
 
-export function Composer({ sessionKey, row, status, placeholder }: ComposerParts) {
+export function Composer(parts: ComposerParts) {
+  return lacking("operate") === undefined ? <Writing {...parts} /> : <Looking />;
+}
+
+function Writing({ sessionKey, row, status, placeholder }: ComposerParts) {
   const draft = draftOf(sessionKey).value;
   const answer = useSignal<Answer | null>(null);
   const isOver = useSignal(false);
@@ -73,6 +79,9 @@ export function Composer({ sessionKey, row, status, placeholder }: ComposerParts
           models={known?.models ?? null}
         />
         <span class="push" />
+        <span class="keys-hint" aria-hidden="true">
+          <kbd>Esc</kbd> <kbd>?</kbd> keys
+        </span>
         {isWorking(row) && <Stop stop={stop} />}
         <Button type="submit" look="main" icon="send" label="Send (Enter)" isDisabled={isEmpty(draft)}>
           <span class="wide">Send</span>
@@ -118,7 +127,14 @@ function Field({ sessionKey, text, placeholder, known, submit }: FieldParts) {
     field.current?.focus();
   });
   useHeight(field, text);
-  useKeys("Message", [{ key: "i", about: "write a message", run: () => field.current?.focus() }]);
+  useKeys("Message", [
+    {
+      key: "i",
+      about: "write a message (Enter, too, when nothing is chosen)",
+      run: () => field.current?.focus(),
+    },
+    { key: "Escape", about: "out of the message, to the transcript: then keys are keys", run: toTranscript },
+  ]);
   return (
     <>
       <Choices choices={choices} />
@@ -171,15 +187,17 @@ function FilePicker({ sessionKey }: { readonly sessionKey: string }) {
   );
 }
 
+/** Where j, k and the arrows move. Without one, no field has the keys, at least. */
+function toTranscript(): void {
+  const transcript = document.querySelector<HTMLElement>(".transcript .scroll");
+  if (transcript !== null) transcript.focus({ preventScroll: true });
+  else (document.activeElement as HTMLElement | null)?.blur();
+}
+
 /** Enter sends. What an input method is still composing is not ours yet. */
 function typed(event: KeyboardEvent, submit: () => void): void {
-  if (event.key === "Escape") {
-    (event.currentTarget as HTMLElement).blur();
-    event.preventDefault();
-    event.stopPropagation();
-    return;
-  }
-  if (event.key !== "Enter" || event.isComposing) return;
+  if (event.isComposing) return event.stopPropagation();
+  if (event.key !== "Enter") return;
   event.preventDefault();
   if (event.shiftKey || event.ctrlKey || event.metaKey) newLine(event.currentTarget as HTMLTextAreaElement);
   else submit();

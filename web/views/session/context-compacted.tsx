@@ -7,8 +7,8 @@ import { detailsOf, type CompactionDetails } from "../../../src/context/compacti
 import type { Entry } from "../../../src/transcript/entry.ts";
 import { Ago, Plain } from "../../parts/text.tsx";
 import { useAsked } from "../../state/asking.ts";
-import { hrefOf } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
+import { hrefBeside } from "./panel-state.ts";
 
 type Compaction = NonNullable<Output<"context">["compaction"]>;
 
@@ -37,8 +37,7 @@ export function Compacted({
   return (
     <div class="compacted">
       <p>
-        <a href={hrefOf("session", sessionKey, { seq: String(seq) })}>#{seq}</a> <Ago at={at} />:{" "}
-        {count(tokensBefore)}
+        <a href={hrefBeside(sessionKey, seq)}>Summarised</a> <Ago at={at} />: {count(tokensBefore)}
         {after === undefined ? " tokens before" : ` → ${count(after)} tokens`}
         {occasion !== null && `, because ${OCCASIONS[occasion] ?? occasion}`}.
       </p>
@@ -64,8 +63,7 @@ function KeptLines({
           "what came after it"
         ) : (
           <>
-            everything from{" "}
-            <a href={hrefOf("session", sessionKey, { seq: String(firstKept) })}>#{firstKept}</a> on
+            everything from <a href={hrefBeside(sessionKey, firstKept)}>the first kept message</a> on
           </>
         )}
         {words.map((each) => `, ${each}`)}.

@@ -1,7 +1,7 @@
 // What fills the window of a session, what has left it, and what a compaction kept.
 
 import { bytes, count, many, percent, whole } from "../../../src/base/figures.ts";
-import { oneLine } from "../../../src/base/harmless.ts";
+import { cut, oneLine } from "../../../src/base/harmless.ts";
 import { compactedWords } from "../../../src/calls/commands/words.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
@@ -9,9 +9,10 @@ import { ask } from "../../parts/dialog.tsx";
 import { Loading, Trouble } from "../../parts/empty.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
-import { hrefOf } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
+import { lacking } from "../../wire/scope.ts";
 import { Compacted } from "./context-compacted.tsx";
+import { hrefBeside } from "./panel-state.ts";
 import { useRefreshed } from "./refreshed.ts";
 
 type Context = Output<"context">;
@@ -37,7 +38,9 @@ export function ContextPanel({ sessionKey }: { readonly sessionKey: string }) {
         Past {count(value.pruneAt)} old tool results leave the prompt; past {count(value.compactAt)} the older
         part is summarised.
       </p>
-      <Button onClick={() => void compactNow(sessionKey, again)}>Compact now …</Button>
+      <Button unless={lacking("operate")} onClick={() => void compactNow(sessionKey, again)}>
+        Compact now …
+      </Button>
       <h2>Pruned</h2>
       <p>{prunedWords(value.pruned)}</p>
       <h2>Last compaction</h2>
@@ -123,15 +126,17 @@ function Pins({ sessionKey, pins, again }: PinsParts) {
       {pins.map(({ entry, seq, text }) => (
         <li key={entry}>
           {seq === null ? (
-            <code>{entry}</code>
+            <span class="words">{pinWords(text)}</span>
           ) : (
-            <a href={hrefOf("session", sessionKey, { seq: String(seq) })}>#{seq}</a>
+            <a class="words" href={hrefBeside(sessionKey, seq)}>
+              {pinWords(text)}
+            </a>
           )}
-          <span class="words">{text === "" ? "not in the context any more" : oneLine(text)}</span>
           <Button
             icon="close"
             look="quiet"
-            label={`Unpin ${seq === null ? entry : `#${seq}`}`}
+            label={`Unpin ${pinWords(text)}`}
+            unless={lacking("operate")}
             onClick={() =>
               void tried(call("pin", { sessionKey, entry, pinned: false }), "Unpinned.").then(again)
             }
@@ -140,6 +145,12 @@ function Pins({ sessionKey, pins, again }: PinsParts) {
       ))}
     </ul>
   );
+}
+
+const PIN_CELLS = 80;
+
+function pinWords(text: string): string {
+  return text === "" ? "A message that is not in the context any more" : cut(oneLine(text), PIN_CELLS);
 }
 
 /** How long the question stands; the summary is made anyway. */

@@ -1,7 +1,10 @@
-// What somebody is about to say, session by session. The words survive a reload and a look elsewhere; nothing typed is ever lost.
+// What somebody is about to say, session by session: words, and what is attached to them. It survives a reload and a look elsewhere;
+// nothing typed is ever lost. What the browser has no room for is there until the page is left, which asks before.
 
 import { signal, type Signal } from "@preact/signals";
 import type { Input } from "../../../src/calls/door.ts";
+import { token } from "../../wire/token.ts";
+import { shown } from "./attaching.ts";
 
 export type Mode = NonNullable<Input<"send">["mode"]>;
 
@@ -28,12 +31,14 @@ export interface Draft {
 
 const NOTHING: Draft = { text: "", pictures: [], files: [], mode: null, model: null };
 const KEPT_AS = "sessiond.draft.";
+const ATTACHED_AS = "sessiond.attached.";
 const drafts = new Map<string, Signal<Draft>>();
+const unkept = new Set<string>(); // what the browser has no room for
 
 export function draftOf(sessionKey: string): Signal<Draft> {
   const had = drafts.get(sessionKey);
   if (had !== undefined) return had;
-  const made = signal<Draft>({ ...NOTHING, text: kept(sessionKey) });
+  const made = signal<Draft>({ ...NOTHING, text: kept(KEPT_AS + sessionKey), ...attachedTo(sessionKey) });
   drafts.set(sessionKey, made);
   return made;
 }
@@ -41,7 +46,11 @@ export function draftOf(sessionKey: string): Signal<Draft> {
 export function redraft(sessionKey: string, changes: Partial<Draft>): void {
   const draft = draftOf(sessionKey);
   draft.value = { ...draft.value, ...changes };
-  if (changes.text !== undefined) keep(sessionKey, changes.text);
+  const { text, pictures, files } = draft.value;
+  const isAttached = pictures.length + files.length > 0;
+  if (changes.pictures !== undefined || changes.files !== undefined)
+    keep(ATTACHED_AS + sessionKey, isAttached ? JSON.stringify({ pictures, files }) : null);
+  keep(KEPT_AS + sessionKey, isAttached || text !== "" ? text : null); // Also a picture alone is a draft.
 }
 
 /** How it is to be read stays as it was chosen. The model is the session's own from this message on. */
@@ -56,20 +65,39 @@ export function putBack(sessionKey: string, text: string, pictures: readonly Pic
   redraft(sessionKey, { text: both, pictures: [...had.pictures, ...pictures] });
 }
 
-/** A browser may keep nothing: then it is there until the page is closed. */
-function keep(sessionKey: string, text: string): void {
+// ── Over a reload ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** Null: it is not to be kept any more. */
+function keep(name: string, text: string | null): void {
   try {
-    if (text === "") sessionStorage.removeItem(KEPT_AS + sessionKey);
-    else sessionStorage.setItem(KEPT_AS + sessionKey, text);
+    if (text === null) sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, text);
+    unkept.delete(name);
   } catch {
-    return;
+    unkept.add(name); // Of what was kept before, most is right.
   }
 }
 
-function kept(sessionKey: string): string {
+function kept(name: string): string {
   try {
-    return sessionStorage.getItem(KEPT_AS + sessionKey) ?? "";
+    return sessionStorage.getItem(name) ?? "";
   } catch {
     return "";
   }
 }
+
+/** What can be read of it: a browser may have been given anything to keep. */
+function attachedTo(sessionKey: string): Partial<Pick<Draft, "pictures" | "files">> {
+  const json = kept(ATTACHED_AS + sessionKey);
+  if (json === "") return {};
+  try {
+    const { pictures, files } = JSON.parse(json) as Pick<Draft, "pictures" | "files">;
+    return { pictures: pictures.map(shown), files: files.filter(({ text }) => typeof text === "string") };
+  } catch {
+    return {};
+  }
+}
+
+addEventListener("beforeunload", (event) => {
+  if (unkept.size > 0 && token.value !== null) event.preventDefault();
+});

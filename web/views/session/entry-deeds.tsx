@@ -7,12 +7,17 @@ import { copied } from "../../parts/clipboard.ts";
 import { ask } from "../../parts/dialog.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
-import { go, hrefOf, replace, place } from "../../state/place.ts";
+import { hrefOf } from "../../state/place.ts";
 import { Fault } from "../../../src/base/fault.ts";
 import { call } from "../../wire/call.ts";
-import type { Status } from "../../wire/events.ts";
+import type { Line, Status } from "../../wire/events.ts";
+import { lacking } from "../../wire/scope.ts";
+import { forked } from "../forking.ts";
 import { putBack } from "./draft.ts";
 import { showTab } from "./panel-state.ts";
+import { KEYS } from "./transcript/entry-keys.ts";
+import { nameOfEntry } from "./transcript/naming.ts";
+import { leftBy, RETURN } from "./transcript/rows.ts";
 import { turnAt } from "./turns.ts";
 
 export interface Of {
@@ -25,15 +30,31 @@ export function deedsOfEntry(of: Of, entry: Entry): readonly Deed[] {
   const { sessionKey } = of;
   const text = wordsOf(entry);
   const link = `${location.origin}/${hrefOf("session", sessionKey, { seq: String(entry.seq) })}`;
-  return [
-    ...(text === "" ? [] : [{ name: "Copy text", icon: "copy", run: () => void copied(text) } as const]),
-    { name: "Copy link", icon: "link", run: () => void copied(link) },
-    { name: "Fork from here", icon: "fork", run: () => void forked(sessionKey, entry.seq) },
-    { name: "Rewind to here …", icon: "rewind", run: () => void rewound(of, entry) },
+  const deeds: readonly Deed[] = [
+    ...(text === ""
+      ? []
+      : [{ name: "Copy text", icon: "copy", key: KEYS.copy, run: () => void copied(text) } as const]),
+    { name: "Copy link", icon: "link", key: KEYS.link, run: () => void copied(link) },
+    {
+      name: "Trace of this turn",
+      icon: "overview",
+      key: KEYS.trace,
+      run: () => void traced(sessionKey, entry.seq),
+    },
+  ];
+  const changes: readonly Deed[] = [
+    ...returning(of, entry),
+    {
+      name: "Fork from here",
+      icon: "fork",
+      key: KEYS.fork,
+      run: () => void forked(sessionKey, entry.seq, named(entry)),
+    },
+    { name: "Rewind to here …", icon: "rewind", key: KEYS.rewind, run: () => void rewound(of, entry) },
     ...editing(of, entry, text),
     ...pinning(of, entry),
-    { name: "Trace of this turn", icon: "overview", run: () => void traced(sessionKey, entry.seq) },
   ];
+  return [...deeds, ...changes.map((deed) => ({ ...deed, unless: lacking("operate") }))];
 }
 
 /** Without what stands for its pictures. */
@@ -45,64 +66,84 @@ function wordsOf(entry: Entry): string {
   return textOf({ ...entry, message: { ...entry.message, content } as Message });
 }
 
-/** Without an entry: from the newest. */
-export async function forked(sessionKey: string, seq?: number): Promise<void> {
-  const done = await tried(call("fork", { sessionKey, ...(seq === undefined ? {} : { seq }) }));
-  if (done === null) return;
-  tell(`This is a fork of ${done.from}: it knows what that knew at entry ${done.throughSeq}.`);
-  go("session", done.sessionKey);
+function named(entry: Entry): string {
+  return nameOfEntry(entry, Date.now());
 }
 
-/** By a key alone nothing is made. */
-export async function askFork(sessionKey: string): Promise<void> {
-  await ask({
-    title: "Fork this session",
-    text: "A new session begins with what this one knows now, and goes its own way. This one is not changed.",
-    fields: [{ name: "label", label: "A name for people", hint: "May be empty." }],
-    verb: "Fork",
-    run: async ({ label = "" }) => {
-      const done = await call("fork", {
-        sessionKey,
-        ...(label.trim() === "" ? {} : { label: label.trim() }),
-      });
-      go("session", done.sessionKey);
-    },
-  });
-}
+// ── Going back ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What is not done is told where it was asked. */
+const KEPT = "Nothing is deleted: in its place a line says that it went back, and returns to what was left.";
+
+/** What is not done is told where it was asked. False: it is done when the session comes to it, and that is told. */
 async function goneBack(to: {
   readonly sessionKey: string;
   readonly seq?: number;
   readonly entry?: string;
-}): Promise<string> {
+}): Promise<boolean> {
   const done = await call("rewind", to);
-  if (done.outcome === "done" || done.outcome === "unanswered") return rewoundWords(done);
-  throw new Fault("busy", rewoundWords(done));
+  if (done.outcome === "done") return true;
+  if (done.outcome !== "unanswered") throw new Fault("busy", rewoundWords(done));
+  tell(`It ${rewoundWords(done)}.`);
+  return false;
 }
 
-async function rewound({ sessionKey, status }: Of, { seq }: Entry): Promise<void> {
-  const last = status?.entries ?? 0;
-  const after = last > seq ? `what came after it (up to #${last})` : "what came after it";
+async function rewound({ sessionKey }: Of, entry: Entry): Promise<void> {
+  const name = named(entry);
   await ask({
-    title: `Rewind to #${seq}`,
-    text: `The conversation goes on from entry #${seq}: ${after} leaves the context, and the model forgets it. It stays in the file, and can be gone back to by its number.`,
+    title: `Rewind to ${name}`,
+    text: `The conversation goes on from there. What came after it is left behind: the model forgets it, and it is not shown here any more. ${KEPT}`,
     verb: "Rewind",
-    run: async () => tell(`It ${await goneBack({ sessionKey, seq })}.`),
+    run: async () => {
+      if (!(await goneBack({ sessionKey, seq: entry.seq }))) return;
+      const left = await lastLeft(sessionKey).catch(() => null);
+      tell(`It goes on from ${name}.`, false, left === null ? null : undoing(sessionKey, left));
+    },
   });
+}
+
+function undoing(sessionKey: string, seq: number): { readonly name: string; readonly run: () => void } {
+  return { name: "Undo", run: () => void tried(returned(sessionKey, seq)) };
+}
+
+async function returned(sessionKey: string, seq: number): Promise<void> {
+  if (await goneBack({ sessionKey, seq })) tell("What was left behind is there again.");
+}
+
+/** The last entry of what the newest rewind left; null: that is not among the newest. */
+async function lastLeft(sessionKey: string): Promise<number | null> {
+  const page = await call("entries", { sessionKey, last: 5 });
+  const lines = page.entries as unknown as readonly Line[];
+  return lines.reduce<number | null>((found, line) => leftBy(line) ?? found, null);
+}
+
+/** Of the line that says that it went back. */
+function returning({ sessionKey }: Of, entry: Entry): readonly Deed[] {
+  const left = leftBy(entry);
+  if (left === null) return [];
+  const run = (): void =>
+    void ask({
+      title: "Return to what was left behind",
+      text: `The conversation goes on from where it was before it went back. What came after this line is left behind in turn. ${KEPT}`,
+      verb: "Return",
+      run: () => returned(sessionKey, left),
+    });
+  return [{ name: RETURN, icon: "rewind", run }];
 }
 
 function editing(of: Of, entry: Entry, text: string): readonly Deed[] {
   const item = itemOf(entry);
   if (item.what !== "letter" || !item.isPerson) return [];
-  return [{ name: "Edit and resend …", icon: "edit", run: () => void edited(of, entry, text) }];
+  return [
+    { name: "Edit and resend …", icon: "edit", key: KEYS.edit, run: () => void edited(of, entry, text) },
+  ];
 }
 
-async function edited({ sessionKey }: Of, { seq, parentId }: Entry, text: string): Promise<void> {
+async function edited({ sessionKey }: Of, entry: Entry, text: string): Promise<void> {
+  const { parentId } = entry;
   if (parentId === null) return tell("It is the first entry: /new begins a new conversation.", true);
   const isDone = await ask({
-    title: `Edit #${seq} and send it again`,
-    text: `The conversation goes back to before #${seq}: the message and what came after it leave the context. They stay in the file. Its words come into the field below; pictures have to be attached again.`,
+    title: `Edit ${named(entry)} and send it again`,
+    text: `The conversation goes back to before it: the message and what came after it are left behind. ${KEPT} Its words come into the field below; pictures have to be attached again.`,
     verb: "Go back and edit",
     run: async () => void (await goneBack({ sessionKey, entry: parentId })),
   });
@@ -110,6 +151,8 @@ async function edited({ sessionKey }: Of, { seq, parentId }: Entry, text: string
   putBack(sessionKey, text);
   document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
+
+// ── What else ───────────────────────────────────────────────────────────────────────────────────────────────
 
 function pinning({ sessionKey, status, again }: Of, entry: Entry): readonly Deed[] {
   if (entry.type !== "message") return [];
@@ -119,12 +162,11 @@ function pinning({ sessionKey, status, again }: Of, entry: Entry): readonly Deed
       call("pin", { sessionKey, entry: entry.id, pinned: !isPinned }),
       isPinned ? "Unpinned." : "Pinned: it stays whole in every context.",
     ).then(again);
-  return [{ name: isPinned ? "Unpin" : "Pin", icon: "pin", run }];
+  return [{ name: isPinned ? "Unpin" : "Pin", icon: "pin", key: KEYS.pin, run }];
 }
 
 async function traced(sessionKey: string, seq: number): Promise<void> {
   const turn = await tried(turnAt(sessionKey, seq));
   if (turn === null) return tell("No turn began before this entry, or it is very long.", true);
-  replace({ ...place.value.query, turn });
-  showTab("trace");
+  showTab("trace", { turn });
 }

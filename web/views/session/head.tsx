@@ -1,14 +1,15 @@
 // The head of a session that is open: who it is and how it is, on one or two lines, and what can be done to it.
 
-import { count, money, whole } from "../../../src/base/figures.ts";
+import { count, many, money } from "../../../src/base/figures.ts";
 import { Button } from "../../parts/button.tsx";
 import { copied } from "../../parts/clipboard.ts";
-import { Menu } from "../../parts/menu.tsx";
+import { counted } from "../../parts/counted.ts";
+import { Menu, type Deed } from "../../parts/menu.tsx";
 import { Gauge, State } from "../../parts/state.tsx";
-import { shortKey, Title } from "../../parts/text.tsx";
 import type { Row, Status } from "../../wire/events.ts";
-import { deedsOf } from "../deeds.tsx";
-import { exportAs, exporting } from "./export.ts";
+import { deedsOf, type Act } from "../deeds.tsx";
+import { exportAs, FORMATS, Progress } from "../exporting.tsx";
+import { calledOf } from "../named.ts";
 import { isPanelOpen, setPanel } from "./panel-state.ts";
 
 interface HeadParts {
@@ -23,9 +24,7 @@ export function Head({ row, status, isBehind }: HeadParts) {
   return (
     <header class="head" inert={isBehind}>
       <div class="who">
-        <h1>
-          <Title text={nameOf(row, status)} />
-        </h1>
+        <h1>{calledOf(row).name}</h1>
         <div class="meta">
           <State row={row} />
           <button
@@ -38,9 +37,14 @@ export function Head({ row, status, isBehind }: HeadParts) {
             {sessionKey}
           </button>
           <span class="model">{model}</span>
-          <Gauge part={context} of={row.windowTokens} label="Context" />
-          <span class="cost" title={`${whole(tokens)} tokens`}>
-            {count(tokens)} tokens · {money(cost)}
+          <Gauge
+            part={context}
+            of={row.windowTokens}
+            label="Context"
+            what={`${count(row.windowTokens)} tokens`}
+          />
+          <span class="cost" title={many(tokens, "token")}>
+            {counted(tokens, "token")} · {money(cost)}
           </span>
         </div>
       </div>
@@ -49,13 +53,13 @@ export function Head({ row, status, isBehind }: HeadParts) {
           <Menu
             label="Export"
             icon="download"
-            deeds={[
-              { name: "As JSONL (its transcript)", run: () => void exportAs(sessionKey, "jsonl") },
-              { name: "As Markdown (to read)", run: () => void exportAs(sessionKey, "markdown") },
-            ]}
+            deeds={FORMATS.map(([format, name]) => ({
+              name,
+              run: () => void exportAs(sessionKey, format),
+            }))}
           />
         </span>
-        <Menu label="What to do with this session" deeds={deedsOf(row)} />
+        <Menu label="What to do with this session" deeds={() => deedsHere(row)} />
         <Button
           icon="panel"
           look="quiet"
@@ -64,28 +68,15 @@ export function Head({ row, status, isBehind }: HeadParts) {
           onClick={() => setPanel(!isPanelOpen.value)}
         />
       </div>
-      <Progress sessionKey={sessionKey} />
+      <Progress beside={sessionKey} />
     </header>
   );
 }
 
-/** A conversation that never ends is not about the first words of it: it has the name of who is talked to. */
-function nameOf({ sessionKey, title, kind, agent }: Row, status: Status | null): string {
-  const isLabelled = (status?.settings.label ?? null) !== null;
-  if (kind === "main" && !isLabelled) return agent;
-  return title === "" ? shortKey(sessionKey) : title;
-}
+/** The keys of the view that do the same. */
+const KEYS: Readonly<Partial<Record<Act, string>>> = { fork: "f", export: "e" };
 
-function Progress({ sessionKey }: { readonly sessionKey: string }) {
-  const running = exporting.value;
-  if (running?.sessionKey !== sessionKey) return null;
-  return (
-    <p class="progress" role="status">
-      Exporting: {whole(running.entries)}
-      {running.of > 0 && ` of ${whole(running.of)}`} entries …
-      <Button look="quiet" onClick={running.cancel}>
-        Cancel
-      </Button>
-    </p>
-  );
+/** It is open already. */
+function deedsHere(row: Row): readonly Deed[] {
+  return deedsOf(row, KEYS).filter(({ act }) => act !== "open");
 }

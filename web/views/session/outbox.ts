@@ -7,7 +7,7 @@
 //   Does not:  show it (pending.tsx), or know what is being written (draft.ts).
 //
 // Invariants
-//   O1. A message leaves only when it was seen in the session, or when somebody takes it back.
+//   O1. A message leaves only when it was seen in the session, when its mailbox has it no more, or when somebody takes it back.
 //   O2. Messages of one session are sent one after the other, in the order in which they were written.
 //   O3. A message is sent by the token that it was written under: to the daemon the same words by another are another message.
 
@@ -74,6 +74,12 @@ export function again({ id, sessionKey }: Outgoing): void {
 export function drop({ id }: Outgoing): void {
   underWay.get(id)?.abort(); // What is written next does not wait for it.
   hold(outgoing.value.filter((each) => each.id !== id));
+}
+
+/** One that was dropped is there again, in its place. */
+export function restored(message: Outgoing): void {
+  const others = outgoing.value.filter(({ id }) => id !== message.id);
+  hold([...others, message].toSorted((one, other) => one.order - other.order));
 }
 
 /** The daemon's id of a letter ends with ours. It may be seen before the daemon's answer to `send` is here. */

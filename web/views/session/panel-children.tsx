@@ -1,4 +1,4 @@
-// The children of a session, those with a task in flight first. Each line is live by itself.
+// The children of a session: those with a task in flight first, and of each the oldest, as in the table. Each line is live by itself.
 
 import { useState } from "preact/hooks";
 import { count, money } from "../../../src/base/figures.ts";
@@ -7,12 +7,12 @@ import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { State } from "../../parts/state.tsx";
-import { shortKey, Title } from "../../parts/text.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { hrefOf } from "../../state/place.ts";
 import { learn, useRow } from "../../state/rows.ts";
 import { call } from "../../wire/call.ts";
 import { deedsOf } from "../deeds.tsx";
+import { calledOf, nameOf } from "../named.ts";
 import { useRefreshed } from "./refreshed.ts";
 
 type Child = Output<"children">["children"][number];
@@ -36,26 +36,34 @@ export function ChildrenPanel({ sessionKey }: { readonly sessionKey: string }) {
     return (
       <Empty title="No children">When it gives a task to a sub-agent, that stands here while it works.</Empty>
     );
-  const sorted = value.children.toSorted(
-    (one, other) => Number(isInFlight(other, other)) - Number(isInFlight(one, one)),
-  );
+  const sorted = value.children
+    .toReversed()
+    .toSorted(
+      (one, other) =>
+        Number(isInFlight(other, other)) - Number(isInFlight(one, one)) ||
+        one.bornAt.localeCompare(other.bornAt),
+    );
   return (
     <>
+      {value.isMore && (
+        <p class="children-more soft">
+          The {value.children.length} newest.
+          <Button
+            look="quiet"
+            onClick={() => {
+              setLimit(limit + PAGE);
+              again();
+            }}
+          >
+            Show older ones
+          </Button>
+        </p>
+      )}
       <ul class="children">
         {sorted.map((child) => (
           <ChildLine key={child.sessionKey} child={child} />
         ))}
       </ul>
-      {value.isMore && (
-        <Button
-          onClick={() => {
-            setLimit(limit + PAGE);
-            again();
-          }}
-        >
-          More
-        </Button>
-      )}
     </>
   );
 }
@@ -84,13 +92,12 @@ function isInFlight({ inFlight }: Child, { state }: Pick<Child, "state">): boole
 
 function ChildLine({ child }: { readonly child: Child }) {
   const row = useRow(child.sessionKey) ?? child;
+  const { name, key } = calledOf(row);
   return (
     <li>
       <div class="who">
-        <a href={hrefOf("session", child.sessionKey)}>
-          {row.title === "" ? shortKey(child.sessionKey) : <Title text={row.title} />}
-        </a>
-        <small class="mono">{shortKey(child.sessionKey)}</small>
+        <a href={hrefOf("session", child.sessionKey)}>{name}</a>
+        {key !== "" && <small class="mono">{key}</small>}
       </div>
       <div class="how">
         <State row={row} />
@@ -99,7 +106,7 @@ function ChildLine({ child }: { readonly child: Child }) {
           {count(row.tokens)} · {money(row.cost)}
         </small>
       </div>
-      <Menu label={`What to do with ${shortKey(child.sessionKey)}`} deeds={deedsOf(row)} />
+      <Menu label={`What can be done to ${nameOf(row)}`} deeds={() => deedsOf(row)} />
     </li>
   );
 }

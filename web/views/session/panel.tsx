@@ -7,7 +7,7 @@ import { useKeys } from "../../state/keys.ts";
 import type { Status } from "../../wire/events.ts";
 import { ContextPanel } from "./context.tsx";
 import { ChildrenPanel } from "./panel-children.tsx";
-import { isOver, setPanel, tab, TABS, type Tab } from "./panel-state.ts";
+import { isOver, setPanel, tab, TABS, turnTo, type Tab } from "./panel-state.ts";
 import { StatusPanel } from "./panel-status.tsx";
 import { TracePanel } from "./trace.tsx";
 
@@ -55,7 +55,7 @@ export function Panel({
                 aria-controls="panel-body"
                 tabIndex={each === shown ? 0 : -1}
                 onKeyDown={turned}
-                onClick={() => (tab.value = each)}
+                onClick={() => turnTo(each)}
               >
                 {NAMES[each]}
               </button>
@@ -92,6 +92,6 @@ function turned(event: KeyboardEvent): void {
   ];
   if (to === undefined) return;
   event.preventDefault();
-  tab.value = TABS[to % TABS.length] ?? "status";
+  turnTo(TABS[to % TABS.length] ?? "status");
   requestAnimationFrame(() => document.getElementById(`tab-${tab.value}`)?.focus());
 }

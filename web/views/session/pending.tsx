@@ -1,20 +1,25 @@
-// Messages that were sent and that the session has not taken yet: they wait in its mailbox, or for a connection.
+// What the session has not read yet: letters that wait in its mailbox, whoever sent them, and messages of this tab that wait for a
+// connection. A letter that this tab has sent is one line, not two.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { many } from "../../../src/base/figures.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dot } from "../../parts/state.tsx";
-import { Plain } from "../../parts/text.tsx";
+import { Ago, Plain, shortKey, Title } from "../../parts/text.tsx";
 import { tell } from "../../parts/toast.tsx";
+import { hrefOf } from "../../state/place.ts";
 import { useRow } from "../../state/rows.ts";
-import { call } from "../../wire/call.ts";
+import type { Row } from "../../wire/events.ts";
 import { shown } from "./attaching.ts";
 import { putBack, type Mode } from "./draft.ts";
-import { again, drop, isOurs, outgoing, seen, type Outgoing } from "./outbox.ts";
+import { again, drop, isOurs, outgoing, restored, seen, type Outgoing } from "./outbox.ts";
+import { isOf, useWaiting, wasRead, type Letter } from "./waiting.ts";
+import "./pending.css";
 
 /** The transcript tells of every letter that it shows: it is pending no more. */
 export function arrived(mailId: string): void {
   seen(mailId);
+  wasRead(mailId);
 }
 
 const WAITS: Readonly<Record<Mode, string>> = {
@@ -24,40 +29,129 @@ const WAITS: Readonly<Record<Mode, string>> = {
   interrupt: "stops what runs, and is read then",
 };
 
+/** When a letter is read; null: at once, as soon as anybody looks. */
+function whenRead(state: Row["state"] | null, mode: Mode | null): string | null {
+  if (state === "paused") return "read when the session goes on";
+  if (state === null || state === "idle" || state === "ended") return null;
+  return mode === null ? "obeyed before anything else is read" : WAITS[mode];
+}
+
 /** Stands below the transcript. */
 export function Pending({ sessionKey }: { readonly sessionKey: string }) {
-  const row = useRow(sessionKey);
+  const state = useRow(sessionKey)?.state ?? null;
+  const { letters, hasMore, look } = useWaiting(sessionKey, state === null || isQuiet(state));
   const messages = outgoing.value.filter((each) => each.sessionKey === sessionKey);
-  const waiting = messages.filter(({ state }) => state === "waiting").map(({ id }) => id);
-  const isQuiet = row !== null && (row.state === "idle" || row.state === "ended");
+  const sent = messages.filter((each) => each.state === "waiting").map(({ id }) => id);
   useEffect(() => {
-    if (isQuiet && waiting.length > 0) void settle(sessionKey, waiting);
-  }, [isQuiet, row?.updatedAt, waiting.join(" ")]);
-  if (messages.length === 0) return null;
+    if (sent.length > 0) look();
+  }, [sent.join(" ")]);
+  const list = useRef<HTMLUListElement>(null);
+  const newest = messages.at(-1)?.id;
+  useLayoutEffect(() => {
+    if (newest !== undefined) list.current?.scrollTo({ top: list.current.scrollHeight }); // Who sends something sees it.
+  }, [newest]);
+  const waiting = letters.map((letter) => ({ letter, own: messages.find((each) => isOf(letter, each)) }));
+  const others = waiting.filter(({ own }) => own === undefined);
   return (
-    <ul class="pending" aria-label="Messages on their way">
-      {messages.map((message) => (
-        <li key={message.id} class={`is-${message.state}`}>
-          <p class="words">
-            <Plain text={message.text} />
-            {message.pictures.length > 0 && (
-              <span class="soft"> [{many(message.pictures.length, "picture")}]</span>
-            )}
-          </p>
-          <Standing message={message} isQuiet={isQuiet} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <p class="hidden" role="status">
+        {others.length > 0 && `${hasMore ? "More than " : ""}${many(others.length, "letter")} waiting`}
+      </p>
+      {(others.length > 0 || messages.length > 0) && (
+        <ul class="pending" ref={list} aria-label="Messages on their way">
+          {waiting.map(({ letter, own }) =>
+            own === undefined ? (
+              <Waits key={letter.id} letter={letter} state={state} />
+            ) : (
+              <Sent key={own.id} message={own} state={state} />
+            ),
+          )}
+          {hasMore && <li class="more">More letters wait behind these.</li>}
+          {messages
+            .filter((each) => !waiting.some(({ own }) => own === each))
+            .map((message) => (
+              <Sent key={message.id} message={message} state={state} />
+            ))}
+        </ul>
+      )}
+    </>
   );
 }
 
-/** A session that is at rest with an empty mailbox has read it, wherever in its transcript that is. */
-async function settle(sessionKey: string, ids: readonly string[]): Promise<void> {
-  const status = await call("status", { sessionKey }).catch(() => null);
-  if (status === null || status.waitingLetters > 0) return;
-  if (status.state !== "idle" && status.state !== "ended") return;
-  for (const message of outgoing.value)
-    if (ids.includes(message.id) && message.state === "waiting") drop(message);
+function isQuiet(state: Row["state"]): boolean {
+  return state === "idle" || state === "ended";
+}
+
+function Words({ text, pictures }: { readonly text: string; readonly pictures: number }) {
+  return (
+    <p class="words">
+      <Plain text={text} />
+      {pictures > 0 && <span class="soft"> [{many(pictures, "picture")}]</span>}
+    </p>
+  );
+}
+
+// ── Of others ───────────────────────────────────────────────────────────────────────────────────────────────
+
+const KINDS: Readonly<Record<Letter["kind"], string>> = {
+  message: "Message",
+  task: "Task",
+  report: "Report",
+  answer: "Answer",
+  beat: "Heartbeat",
+  notice: "Notice",
+  order: "Order",
+};
+
+/** More than two lines show, as a rule. */
+const LONG_CHARS = 240;
+
+function Waits({ letter, state }: { readonly letter: Letter; readonly state: Row["state"] | null }) {
+  const { kind, mode, text, chars, pictures, postedAt } = letter;
+  // A report enters a turn that runs, and interrupts nothing.
+  const when = whenRead(state, kind === "report" ? "steer" : mode);
+  const how = kind === "message" || kind === "answer" ? mode : null; // That of others is nobody's choice.
+  return (
+    <li class="of-others">
+      <Words text={text} pictures={pictures} />
+      <div class="standing">
+        <Dot is="waiting">
+          <span>
+            {KINDS[kind]} from <From letter={letter} />
+          </span>
+        </Dot>
+        <span>
+          {[how, when ?? "in the mailbox"].filter((part) => part !== null).join(": ")} · <Ago at={postedAt} />
+          {chars > LONG_CHARS && ` · ${many(chars, "character")}`}
+        </span>
+      </div>
+    </li>
+  );
+}
+
+function From({ letter: { by, from } }: { readonly letter: Letter }) {
+  if (by !== "session") return <Title text={from} />;
+  return (
+    <a href={hrefOf("session", from)} title={from}>
+      {shortKey(from)}
+    </a>
+  );
+}
+
+// ── Of this tab ─────────────────────────────────────────────────────────────────────────────────────────────
+
+interface SentParts {
+  readonly message: Outgoing;
+  readonly state: Row["state"] | null;
+}
+
+function Sent({ message, state }: SentParts) {
+  return (
+    <li class={`is-${message.state}`}>
+      <Words text={message.text} pictures={message.pictures.length} />
+      <Standing message={message} state={state} />
+    </li>
+  );
 }
 
 function takeBack(message: Outgoing): void {
@@ -67,26 +161,37 @@ function takeBack(message: Outgoing): void {
     tell("It may have arrived all the same: nobody has said that it did not. Look before you send it again.");
 }
 
-function Standing({ message, isQuiet }: { readonly message: Outgoing; readonly isQuiet: boolean }) {
-  const { state, why, reads } = message;
-  if (state === "refused" && isOurs(message))
+/** Nobody has it but this tab: so it can be had back for a while. */
+function discard(message: Outgoing): void {
+  drop(message);
+  tell("The message was discarded.", false, { name: "Undo", run: () => restored(message) });
+}
+
+function Standing({ message, state }: SentParts) {
+  const { why, reads } = message;
+  if (message.state === "refused" && isOurs(message))
     return (
       <div class="standing" role="alert">
         <Dot is="bad">Not sent: {why}</Dot>
         <Button look="quiet" icon="refresh" onClick={() => again(message)}>
-          Try again
+          Send again
         </Button>
         <Button look="quiet" icon="edit" onClick={() => takeBack(message)}>
           Edit
         </Button>
+        <Button look="quiet" icon="trash" onClick={() => discard(message)}>
+          Discard
+        </Button>
       </div>
     );
-  if (state === "waiting")
+  if (message.state === "waiting") {
+    const when = whenRead(state, reads);
     return (
       <div class="standing" role="status">
-        <Dot is="waiting">{isQuiet ? "In the mailbox" : `In the mailbox: ${WAITS[reads]}`}</Dot>
+        <Dot is="waiting">{when === null ? "In the mailbox" : `In the mailbox: ${when}`}</Dot>
       </div>
     );
+  }
   const words = !isOurs(message)
     ? "Not sent by this token: it was written under another."
     : why === null

@@ -1,6 +1,5 @@
 // A session that is open: what it is (head), what was said (transcript), what to say (composer), and what is known of it (panel).
 
-import { useEffect } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { useAsked } from "../../state/asking.ts";
@@ -9,8 +8,11 @@ import { hrefOf, place } from "../../state/place.ts";
 import { useRow } from "../../state/rows.ts";
 import { call } from "../../wire/call.ts";
 import type { Row, Status } from "../../wire/events.ts";
+import { lacking } from "../../wire/scope.ts";
+import { act } from "../deeds.tsx";
+import { forked } from "../forking.ts";
 import { Composer } from "./composer.tsx";
-import { askFork, deedsOfEntry, forked } from "./entry-deeds.tsx";
+import { deedsOfEntry } from "./entry-deeds.tsx";
 import { Head } from "./head.tsx";
 import { isOver, isPanelOpen, setPanel, showTab } from "./panel-state.ts";
 import { Panel } from "./panel.tsx";
@@ -49,15 +51,12 @@ interface ThereParts {
 }
 
 function There({ sessionKey, row, status, again }: ThereParts) {
-  const { seq, turn } = place.value.query;
-  useEffect(() => {
-    if (turn !== undefined && turn !== "") showTab("trace");
-  }, [turn]);
+  const { seq } = place.value.query;
   useKeys("Session", [
     { key: "p", about: "show or hide the panel", run: () => setPanel(!isPanelOpen.value) },
-    { key: "t", about: "trace of the last turn", run: () => showTab("trace") },
+    { key: "t", about: "trace of the last turn", run: () => showTab("trace", { turn: "" }) },
     { key: "c", about: "context", run: () => showTab("context") },
-    { key: "f", about: "fork it …", run: () => void askFork(sessionKey) },
+    { key: "f", about: "fork it …", run: () => act(row, "fork") },
     { key: "e", about: "export", run: () => document.querySelector<HTMLElement>(".export button")?.click() },
   ]);
   // What comes after the newest shows the newest, however large it is.
@@ -70,6 +69,7 @@ function There({ sessionKey, row, status, again }: ThereParts) {
           <Transcript
             sessionKey={sessionKey}
             at={at}
+            pins={status?.settings.pins ?? NO_PINS}
             deeds={(entry) => deedsOfEntry({ sessionKey, status, again }, entry)}
           />
         </div>
@@ -84,6 +84,8 @@ function There({ sessionKey, row, status, again }: ThereParts) {
     </div>
   );
 }
+
+const NO_PINS: readonly string[] = []; // that are known of
 
 /** Others begin again with the next message. */
 const ENDS_FOR_GOOD: ReadonlySet<string> = new Set(["subagent", "cron", "heartbeat"]);
@@ -104,7 +106,7 @@ function Over({ sessionKey }: { readonly sessionKey: string }) {
   return (
     <div class="over-note" role="status">
       <p>This session has ended, and takes no more messages. A fork knows what it knew, and goes on.</p>
-      <Button icon="fork" onClick={() => void forked(sessionKey)}>
+      <Button icon="fork" unless={lacking("operate")} onClick={() => void forked(sessionKey)}>
         Fork it
       </Button>
     </div>

@@ -11,6 +11,7 @@ import { useAsked } from "../../state/asking.ts";
 import { nowMs } from "../../state/now.ts";
 import { hrefOf, place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
+import { hrefBeside } from "./panel-state.ts";
 import { useRefreshed } from "./refreshed.ts";
 import { ticksOf, waterfallOf, type Trace, type TraceLine } from "./trace-lines.ts";
 import { turnsIn, type Turn } from "./turns.ts";
@@ -122,6 +123,10 @@ function Traced({ trace }: { readonly trace: Trace }) {
           <Totals trace={trace} />
         </tfoot>
       </table>
+      <p class="hint">
+        A step is all the time from what the model was shown to its whole answer: also the wait for a slot,
+        and for its first word.
+      </p>
     </>
   );
 }
@@ -191,11 +196,7 @@ function Name({ line: { name, seq, child, isBad }, sessionKey }: Pick<LineParts,
   const words = worded(name);
   return (
     <>
-      {seq === null ? (
-        words
-      ) : (
-        <a href={hrefOf("session", sessionKey, { ...place.value.query, seq: String(seq) })}>{words}</a>
-      )}
+      {seq === null ? words : <a href={hrefBeside(sessionKey, seq)}>{words}</a>}
       {isBad && <span class="failed"> failed</span>}
       {child !== null && (
         <>

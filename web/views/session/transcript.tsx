@@ -7,11 +7,12 @@ import type { Entry } from "../../../src/transcript/entry.ts";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import type { Deed } from "../../parts/menu.tsx";
-import { useKeys } from "../../state/keys.ts";
+import { press, useKeys } from "../../state/keys.ts";
 import { outgoing } from "./outbox.ts";
+import { useEntryKeys } from "./transcript/entry-keys.ts";
 import { Line } from "./transcript/line.tsx";
 import { Position } from "./transcript/position.tsx";
-import { Reading, watchConnection } from "./transcript/reading.ts";
+import { Reading, watchConnection, type Said } from "./transcript/reading.ts";
 import { rowsOf, type Row } from "./transcript/rows.ts";
 import { Scroller } from "./transcript/scroller.ts";
 import { Speaking, Working } from "./transcript/speaking.tsx";
@@ -23,11 +24,13 @@ interface TranscriptParts {
   readonly sessionKey: string;
   /** The entry that is to be seen, by its number; null: the newest. */
   readonly at: number | null;
+  /** Ids of the entries that stay whole in every context. */
+  readonly pins: readonly string[];
   /** What can be done with an entry: what stands in its menu. */
   readonly deeds: (entry: Entry) => readonly Deed[];
 }
 
-export function Transcript({ sessionKey, at, deeds }: TranscriptParts) {
+export function Transcript({ sessionKey, at, pins, deeds }: TranscriptParts) {
   const reading = useMemo(() => new Reading(sessionKey), [sessionKey]);
   useEffect(() => {
     const stop = watchConnection(reading);
@@ -45,7 +48,7 @@ export function Transcript({ sessionKey, at, deeds }: TranscriptParts) {
   const fault = reading.fault.value;
   if (window === null && fault !== null) return <Trouble fault={fault} again={() => void reading.open(at)} />;
   if (window === null) return <Loading what="the transcript" />;
-  return <Scrolled key={sessionKey} reading={reading} window={window} deeds={asked.current} />;
+  return <Scrolled key={sessionKey} reading={reading} window={window} pins={pins} deeds={asked.current} />;
 }
 
 /** Who sends something wants to see it, and what comes of it. Returns how to stop. */
@@ -64,10 +67,11 @@ function watchSending(reading: Reading): () => void {
 interface ScrolledParts {
   readonly reading: Reading;
   readonly window: Window;
+  readonly pins: readonly string[];
   readonly deeds: (entry: Entry) => readonly Deed[];
 }
 
-function Scrolled({ reading, window, deeds }: ScrolledParts) {
+function Scrolled({ reading, window, pins, deeds }: ScrolledParts) {
   const { box, scroller, seen } = useScroller(reading, window);
   const before = useRef<readonly Row[]>([]);
   const restarts = reading.restarts.value;
@@ -77,6 +81,7 @@ function Scrolled({ reading, window, deeds }: ScrolledParts) {
   );
   before.current = rows;
   useMoving(reading, scroller);
+  useEntryKeys(reading, deeds);
   const target = reading.target.value;
   const fault = reading.fault.value;
   const isAtEnd = window.next === null;
@@ -84,7 +89,14 @@ function Scrolled({ reading, window, deeds }: ScrolledParts) {
     <section class="transcript" aria-label="Transcript">
       <Position reading={reading} seen={seen} />
       {fault !== null && <Trouble fault={fault} again={() => reading.again()} />}
-      <div class="scroll" ref={box} tabIndex={0} aria-label="What was said">
+      <div
+        class="scroll"
+        ref={box}
+        tabIndex={0}
+        role="region"
+        aria-label="What was said"
+        onKeyDown={(event: KeyboardEvent) => wrote(event)}
+      >
         <div class="content">
           {window.prev !== null && <p class="edge">…</p>}
           {rows.length === 0 && isAtEnd && window.prev === null && (
@@ -97,6 +109,7 @@ function Scrolled({ reading, window, deeds }: ScrolledParts) {
                 row={row}
                 sessionKey={reading.key}
                 isMarked={target.isMarked && "entry" in row && row.entry?.seq === target.seq}
+                isPinned={"entry" in row && row.entry !== null && pins.includes(row.entry.id)}
                 deeds={deeds}
               />
             ))}
@@ -115,6 +128,13 @@ function Scrolled({ reading, window, deeds }: ScrolledParts) {
       <Announced said={reading.said} />
     </section>
   );
+}
+
+/** Enter, where nothing is chosen, is the way back into the message. */
+function wrote(event: KeyboardEvent): void {
+  if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+  event.preventDefault();
+  press("i");
 }
 
 /** The position is kept by what knows nothing of elements that are made here: it is told after each change. */
@@ -175,10 +195,13 @@ function Newest({ reading }: { readonly reading: Reading }) {
 /** Characters of an answer that are said aloud by themselves; who wants more goes there. */
 const SAID_CHARS = 400;
 
-function Announced({ said }: { readonly said: Signal<string> }) {
-  const words = useComputed(() =>
-    said.value === "" ? "" : `Answer: ${oneLine(said.value.slice(0, SAID_CHARS))}`,
-  );
+/** Each once, when it is whole: the pieces of an answer that grows are said to nobody. */
+function Announced({ said }: { readonly said: Signal<Said> }) {
+  const words = useComputed(() => {
+    const { words: text, times } = said.value;
+    // The same words twice are news twice, and a screen reader says only what has changed.
+    return text === "" ? "" : `${oneLine(text.slice(0, SAID_CHARS))}${times % 2 === 0 ? "" : "\u00a0"}`;
+  });
   return (
     <div class="hidden" role="status" aria-live="polite">
       {words}

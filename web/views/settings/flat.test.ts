@@ -25,12 +25,19 @@ test("every value is a line under the name by which it is set, and nothing is le
   );
 });
 
-test("a filter looks at names and values, and sections are those of the first part", () => {
+test("a filter looks at names and values; sections are those of the first part, and of what has only one", () => {
   const found = linesWith(linesOf(CONFIG), "DENY exec");
   assert.deepEqual(
     found.map(({ name }) => name),
     ["agents.main.tools.deny.0"],
   );
-  assert.deepEqual([...sectionsOf(linesOf(CONFIG)).keys()], ["home", "agents", "scheduler", "mcpServers"]);
+  assert.deepEqual([...sectionsOf(linesOf(CONFIG)).keys()], ["general", "agents", "scheduler"]);
+  assert.deepEqual(
+    sectionsOf(linesOf(CONFIG))
+      .get("general")
+      ?.map(({ name }) => name),
+    ["home", "mcpServers"],
+  );
   assert.deepEqual(linesWith(linesOf(CONFIG), "nobody"), []);
+  assert.equal(linesWith(linesOf(CONFIG), "  ").length, linesOf(CONFIG).length);
 });

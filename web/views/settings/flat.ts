@@ -17,14 +17,23 @@ function nameBelow(name: string, each: string): string {
 
 /** Those that have all the words, in name or value. */
 export function linesWith(lines: readonly Line[], text: string): readonly Line[] {
-  const words = text.toLowerCase().split(/\s+/);
+  const words = text.toLowerCase().trim().split(/\s+/);
   return lines.filter(({ name, value }) => {
     const line = `${name} ${value}`.toLowerCase();
     return words.every((word) => line.includes(word));
   });
 }
 
-/** By the first part of their name. */
+/** By the first part of their name; what has no other stands first, together. */
 export function sectionsOf(lines: readonly Line[]): ReadonlyMap<string, readonly Line[]> {
-  return Map.groupBy(lines, ({ name }) => name.split(".", 1)[0] ?? name);
+  const [alone, others] = [lines.filter(isAlone), lines.filter((each) => !isAlone(each))];
+  return Map.groupBy([...alone, ...others], (line) =>
+    isAlone(line) ? ALONE : line.name.slice(0, line.name.indexOf(".")),
+  );
+}
+
+const ALONE = "general";
+
+function isAlone({ name }: Line): boolean {
+  return !name.includes(".");
 }

@@ -7,7 +7,8 @@ import { Dot } from "../../parts/state.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
-import { providedIn, type Provided } from "./provided.ts";
+import { lacking } from "../../wire/scope.ts";
+import { isFree, price, priceWords, providedIn, type Provided } from "./provided.ts";
 import { Tested, useTests } from "./testing.tsx";
 
 export function Models() {
@@ -30,7 +31,7 @@ export function Models() {
           }
         />
         <p class="hint">
-          <b>Test</b> asks a model one short question. It is a real call, and costs what such a call costs.
+          Prices are dollars for a million tokens. <b>Test</b> asks one short question, and that is paid.
         </p>
       </div>
       <Aliases aliases={value.aliases} />
@@ -84,13 +85,13 @@ function Provider({ of, isOpen, tests }: ProviderParts) {
               Window
             </th>
             <th scope="col" class="figure price">
-              <abbr title="Dollars for a million tokens">$ / M</abbr> in
+              In
             </th>
             <th scope="col" class="figure price">
-              cached
+              Cached
             </th>
             <th scope="col" class="figure price">
-              out
+              Out
             </th>
             <th scope="col" class="test">
               <span class="hidden">Whether it answers</span>
@@ -99,7 +100,7 @@ function Provider({ of, isOpen, tests }: ProviderParts) {
         </thead>
         <tbody>
           {of.models.map((model) => (
-            <Model key={model.id} model={model} tests={tests} />
+            <Model key={model.id} model={model} of={of} tests={tests} />
           ))}
         </tbody>
       </table>
@@ -109,10 +110,11 @@ function Provider({ of, isOpen, tests }: ProviderParts) {
 
 interface ModelParts {
   readonly model: Output<"models">["models"][number];
+  readonly of: Provided;
   readonly tests: ReturnType<typeof useTests>;
 }
 
-function Model({ model: { id, windowTokens, prices }, tests }: ModelParts) {
+function Model({ model: { id, windowTokens, prices }, of, tests }: ModelParts) {
   return (
     <tr>
       <th scope="row">
@@ -121,21 +123,28 @@ function Model({ model: { id, windowTokens, prices }, tests }: ModelParts) {
           <wbr />
           {id.slice(id.indexOf("/") + 1)}
         </code>
+        <small class="narrow">
+          {count(windowTokens)} · {priceWords(prices)}
+        </small>
       </th>
-      <td class="figure">{count(windowTokens)}</td>
-      {prices === null ? (
+      <td class="figure window">{count(windowTokens)}</td>
+      {prices === null || isFree(prices) ? (
         <td class="figure soft price" colSpan={3}>
-          not known
+          {prices === null ? "not known" : "free"}
         </td>
       ) : (
-        [prices.input, prices.cacheRead, prices.output].map((price, at) => (
+        [prices.input, prices.cacheRead, prices.output].map((each, at) => (
           <td key={at} class="figure price">
-            {price}
+            {price(each)}
           </td>
         ))
       )}
       <td class="test">
-        <Tested model={id} tests={tests} />
+        <Tested
+          model={id}
+          tests={tests}
+          unless={lacking("operate") ?? (of.isUsable ? undefined : of.words)}
+        />
       </td>
     </tr>
   );

@@ -41,7 +41,9 @@ export function ThisPage() {
         </p>
       </section>
       <section class="card">
-        <h2>The daemon</h2>
+        <header class="card-head">
+          <h2>The daemon</h2>
+        </header>
         <p>
           {version === null ? (fault === null ? "…" : "It does not answer.") : `sessiond ${version}`}{" "}
           <span class="soft">at {location.origin}</span>

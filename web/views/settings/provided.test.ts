@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { providedIn } from "./provided.ts";
+import { price, priceWords, providedIn } from "./provided.ts";
 
 const model = (id: string) => ({ id, windowTokens: 1_000, prices: null });
 const provider = (name: string, hasKey: boolean, api = name) => ({
@@ -43,4 +43,19 @@ test("a filter leaves out models, and providers that have none left", () => {
     ["ollama"],
   );
   assert.deepEqual(providedIn(ALL, "nobody"), []);
+});
+
+test("a price has cents, and more where it has more", () => {
+  assert.deepEqual([3, 0.25, 0.1 + 0.2, 0.075, 15.5, 0].map(price), [
+    "$3.00",
+    "$0.25",
+    "$0.30",
+    "$0.075",
+    "$15.50",
+    "$0.00",
+  ]);
+  const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+  assert.equal(priceWords(prices), "$3.00 in, $15.00 out");
+  assert.equal(priceWords({ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }), "free");
+  assert.equal(priceWords(null), "price not known");
 });

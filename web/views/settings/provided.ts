@@ -25,6 +25,24 @@ export function providedIn({ models, providers }: All, text: string): readonly P
     .toSorted((a, b) => Number(b.isUsable) - Number(a.isUsable));
 }
 
+type Prices = NonNullable<All["models"][number]["prices"]>;
+
+/** Dollars for a million tokens: $3.00, $0.075. */
+export function price(dollars: number): string {
+  const exact = String(Number(dollars.toFixed(4)));
+  return `$${(exact.split(".")[1]?.length ?? 0) > 2 ? exact : dollars.toFixed(2)}`;
+}
+
+export function isFree({ input, output, cacheRead, cacheWrite }: Prices): boolean {
+  return input + output + cacheRead + cacheWrite === 0;
+}
+
+/** All of it in one line, where there is no room for columns. */
+export function priceWords(prices: Prices | null): string {
+  if (prices === null) return "price not known";
+  return isFree(prices) ? "free" : `${price(prices.input)} in, ${price(prices.output)} out`;
+}
+
 function keyOf(name: string, providers: All["providers"]): Pick<Provided, "isUsable" | "words" | "todo"> {
   const found = providers.find(({ provider }) => provider === name);
   if (found === undefined) return { isUsable: true, words: "built in, needs no key", todo: null };

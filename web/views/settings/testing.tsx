@@ -41,11 +41,23 @@ function outcomeOf(told: Output<"testModel">): Outcome {
   return told.failure === null ? { is: "answered", told } : { is: "failed", ...told.failure };
 }
 
-export function Tested({ model, tests }: { readonly model: string; readonly tests: Tests }) {
+interface TestedParts {
+  readonly model: string;
+  readonly tests: Tests;
+  /** Why it cannot be asked. */
+  readonly unless: string | undefined;
+}
+
+export function Tested({ model, tests, unless }: TestedParts) {
   const outcome = tests.of.get(model);
   return (
     <div class="tested">
-      <Button label={`Test ${model}`} isDisabled={outcome?.is === "asking"} onClick={() => tests.run(model)}>
+      <Button
+        label={`Test ${model}`}
+        isDisabled={outcome?.is === "asking"}
+        unless={unless}
+        onClick={() => tests.run(model)}
+      >
         Test
       </Button>
       <span role="status">{outcome !== undefined && <Came outcome={outcome} />}</span>
@@ -58,14 +70,23 @@ function Came({ outcome }: { readonly outcome: Outcome }) {
   if (outcome.is === "failed")
     return (
       <span class="bad">
-        <Icon name="warn" /> {clean(outcome.message)} <small>{outcome.todo}</small>
+        <b>
+          <Icon name="warn" /> No answer:
+        </b>{" "}
+        {clean(outcome.message)} <small>{clean(outcome.todo)}</small>
       </span>
     );
   const { ms, text, cost } = outcome.told;
   return (
     <span class="good">
-      <Icon name="check" /> {duration(ms)} <q>{cut(oneLine(text), TEXT_COLUMNS)}</q>
-      {cost !== null && cost > 0 && <small>{cost < 0.001 ? "less than $0.001" : money(cost)}</small>}
+      <b>
+        <Icon name="check" /> Answers
+      </b>{" "}
+      in {duration(ms)}
+      {cost !== null && cost > 0 && `, for ${cost < 0.001 ? "less than $0.001" : money(cost)}`}
+      <small>
+        <q>{cut(oneLine(text), TEXT_COLUMNS)}</q>
+      </small>
     </span>
   );
 }

@@ -18,12 +18,12 @@ export function isUnderWay(): boolean {
   return now !== null && now.fault === null && now.run?.isDone !== true;
 }
 
-/** Resolves when it is over, or nobody knows. */
-export async function apply(): Promise<void> {
+/** `agreed`: what may be erased, as the plan calls it that somebody said yes to. Resolves when it is over, or nobody knows. */
+export async function apply(agreed: string | null): Promise<void> {
   if (isUnderWay()) return;
   applying.value = { run: null, fault: null };
   try {
-    let run: Run = await call("upkeep", { waitSeconds: 0 });
+    let run: Run = await call("upkeep", { waitSeconds: 0, agreed });
     applying.value = { run, fault: null };
     while (!run.isDone) {
       run = await call("upkeep", { run: run.run, waitSeconds: WAIT_SECONDS });

@@ -14,6 +14,7 @@ import { useAsked } from "../../state/asking.ts";
 import { useLate } from "../../state/late.ts";
 import { place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
+import { lacking } from "../../wire/scope.ts";
 import { archivedWords, wantedOf, type ArchiveRow } from "./words.ts";
 
 const PAGE_ROWS = 50;
@@ -150,12 +151,24 @@ function Row({ row, after }: { readonly row: ArchiveRow; readonly after: () => v
       <td class="figure">{whole(entries)}</td>
       <td class="figure">{bytes(packedBytes ?? row.bytes)}</td>
       <td class="deeds">
-        <Button label={`Restore ${name}`} onClick={() => void restore(row, after)}>
+        <Button
+          label={`Restore ${name}`}
+          unless={lacking("operate")}
+          onClick={() => void restore(row, after)}
+        >
           Restore
         </Button>
         <Menu
           label={`More for ${name}`}
-          deeds={[{ name: "Erase…", icon: "trash", isDangerous: true, run: () => void erase(row, after) }]}
+          deeds={[
+            {
+              name: "Erase…",
+              icon: "trash",
+              isDangerous: true,
+              unless: lacking("operate"),
+              run: () => void erase(row, after),
+            },
+          ]}
         />
       </td>
     </tr>

@@ -9,6 +9,7 @@ import { Ago } from "../../parts/text.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { call } from "../../wire/call.ts";
+import { lacking } from "../../wire/scope.ts";
 import { apply, applying, isUnderWay } from "./applying.ts";
 import { Archives } from "./archives.tsx";
 import { Steps } from "./steps.tsx";
@@ -43,7 +44,12 @@ export function Upkeep() {
         <div class="push deeds">
           <Button icon="refresh" look="quiet" label="Look again" onClick={again} />
           {value !== null && stepsOf(value.totals) > 0 && (
-            <Button look="main" isDisabled={isBusy || isLooking} onClick={() => void start()}>
+            <Button
+              look="main"
+              isDisabled={isBusy || isLooking}
+              unless={lacking("admin")}
+              onClick={() => void start()}
+            >
               {value.totals.purge > 0 ? "Apply…" : "Apply"}
             </Button>
           )}
@@ -62,8 +68,11 @@ export function Upkeep() {
   );
 }
 
-/** Only what is erased for good is asked about, as of now: a plan that somebody looked at yesterday knows nothing of today's. */
-async function applied({ totals }: Plan): Promise<void> {
+/**
+ * Only what is erased for good is asked about, as of now: a plan that somebody looked at yesterday knows nothing of today's. What comes
+ * to be due while the question stands is not erased: then nothing is done, and the plan is shown as it is by then.
+ */
+async function applied({ totals, erases }: Plan): Promise<void> {
   if (stepsOf(totals) === 0) return tell("Nothing is to be done any more.");
   const isAgreed =
     totals.purge === 0 ||
@@ -74,7 +83,7 @@ async function applied({ totals }: Plan): Promise<void> {
       isDangerous: true,
       run: async () => {},
     }));
-  if (isAgreed) await apply();
+  if (isAgreed) await apply(erases);
 }
 
 function Planned({ plan, again }: { readonly plan: Plan; readonly again: () => void }) {
@@ -158,7 +167,7 @@ function Progress({ again }: { readonly again: () => void }) {
   const isLooking = run === null || run.planned === null;
   const words = isLooking
     ? "Looking at what there is …"
-    : `${whole(done)} of ${whole(of)} steps, ${bytes(size)}`;
+    : `${whole(done)} of ${many(of, "step")}, ${bytes(size)}`;
   return (
     <div class="progress" role="status">
       <label>

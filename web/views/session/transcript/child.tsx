@@ -1,5 +1,6 @@
 // A child that was given a task: a card that fills while it works.
 
+import { useState } from "preact/hooks";
 import { count, duration, money } from "../../../../src/base/figures.ts";
 import { clean, cut, oneLine } from "../../../../src/base/harmless.ts";
 import type { Report, Spawned } from "../../../../src/calls/told.ts";
@@ -11,13 +12,17 @@ import { hrefOf } from "../../../state/place.ts";
 import { nowMs } from "../../../state/now.ts";
 import { isMissing, useRow } from "../../../state/rows.ts";
 import type { Row } from "../../../wire/events.ts";
-import { Fold } from "./content.tsx";
+import { calledOf } from "../../named.ts";
+import { Fold, Lines } from "./content.tsx";
 import { Given } from "./given.tsx";
 import type { Called, Reported } from "./rows.ts";
 
 /** Of a report: as much as a card has room for. */
 const BEGINNING_CHARS = 280;
 const TITLE_CHARS = 100;
+const REPORT_CELLS = 48;
+/** Of why it failed: a sentence. */
+const WHY_CHARS = 300;
 
 interface ChildParts {
   readonly called: Called;
@@ -29,22 +34,28 @@ interface ChildParts {
 export function Child({ called, spawned, entry, sessionKey }: ChildParts) {
   const row = useRow(spawned.key);
   const { call, reported, result } = called;
+  const title = titleOf(call.given, row, spawned.key);
+  const ended = reported?.item.report.ended ?? endedOf(row);
+  const isBad = ended !== null && !isGood(ended);
   return (
-    <section class="child" aria-label={`Sub-agent ${shortKey(spawned.key)}`} data-part={result?.entry.seq}>
+    <section
+      class={`child${isBad ? " is-bad" : ""}`}
+      aria-label={`Sub-agent ${title}`}
+      data-part={result?.entry.seq}
+    >
       <header>
-        <a href={hrefOf("session", spawned.key)}>{titleOf(call.given, row, spawned.key)}</a>
-        {reported === null ? (
-          <Now row={row} sessionKey={spawned.key} />
-        ) : (
-          <Ended words={reported.item.report.ended} isGood={reported.item.report.isGood} />
-        )}
+        <a href={hrefOf("session", spawned.key)} title={title}>
+          {title}
+        </a>
+        {ended === null ? <Now row={row} sessionKey={spawned.key} /> : <Ended words={ended} />}
       </header>
       <p class="figures">
         <Figures row={row} report={reported?.item.report ?? null} />
       </p>
+      {isBad && <p class="why">{whyOf(ended)}</p>}
       {reported !== null && <Said reported={reported} />}
       <Fold look="quiet" label="Task">
-        {() => <Given entry={entry} id={call.id} given={call.given} sessionKey={sessionKey} />}
+        {() => <Task entry={entry} called={called} sessionKey={sessionKey} />}
       </Fold>
     </section>
   );
@@ -53,14 +64,41 @@ export function Child({ called, spawned, entry, sessionKey }: ChildParts) {
 function titleOf(given: Readonly<Record<string, unknown>>, row: Row | null, key: string): string {
   const named = ["label", "name", "title", "task"].map((name) => given[name]);
   const found = named.find((each): each is string => typeof each === "string" && each.trim() !== "");
-  return cut(oneLine((found ?? row?.title ?? "").slice(0, 1_000)), TITLE_CHARS) || shortKey(key);
+  const called = found ?? (row === null ? "" : calledOf(row).name);
+  return cut(oneLine(called.slice(0, 1_000)), TITLE_CHARS) || shortKey(key);
+}
+
+/** The words are for whoever reads along; what else was said with them is for machines, and stands below. */
+function Task({ entry, called: { call }, sessionKey }: Omit<ChildParts, "spawned">) {
+  const { task, label: _label, name: _name, ...rest } = call.given; // They are its title.
+  if (typeof task !== "string")
+    return <Given entry={entry} id={call.id} given={call.given} sessionKey={sessionKey} />;
+  return (
+    <>
+      <Lines text={task} />
+      {Object.keys(rest).length > 0 && <Lines text={JSON.stringify(rest, null, 2)} />}
+    </>
+  );
+}
+
+/** How it ended, before its parent was told; null: it has not, or nobody knows. */
+function endedOf(row: Row | null): string | null {
+  const [, ended] = /^ended \((.+)$/s.exec(row?.state === "ended" ? (row.why ?? "") : "") ?? [];
+  return ended === undefined ? null : ended.replace(")", "");
+}
+
+function isGood(ended: string): boolean {
+  return ended.startsWith("done");
+}
+
+function whyOf(ended: string): string {
+  const at = ended.indexOf(":");
+  return at < 0 ? "" : cut(oneLine(ended.slice(at + 1)), WHY_CHARS);
 }
 
 /** What it does now; nothing, while that is not known. */
 function Now({ row, sessionKey }: { readonly row: Row | null; readonly sessionKey: string }) {
   if (row === null) return isMissing(sessionKey) ? <Dot is="idle">gone</Dot> : null;
-  const [, ended] = /^ended \((.+)$/s.exec(row.state === "ended" ? (row.why ?? "") : "") ?? [];
-  if (ended !== undefined) return <Ended words={ended.replace(")", "")} isGood={ended.startsWith("done")} />;
   return (
     <span class="now">
       <State row={row} />
@@ -78,11 +116,12 @@ export function doingOf({ why, state }: Row): string {
   return words.replaceAll(/\bagent:[\w:%.-]*\w/g, (key) => shortKey(key));
 }
 
-/** Its report, which comes when its parent has time for it, says the same. */
-function Ended({ words, isGood }: { readonly words: string; readonly isGood: boolean }) {
+/** In a word; why stands below. */
+function Ended({ words }: { readonly words: string }) {
+  const [word = ""] = oneLine(words).split(":", 1);
   return (
-    <span class={isGood ? "good" : "bad"}>
-      {isGood ? "✓" : "✗"} {cut(oneLine(words), TITLE_CHARS)}
+    <span class={`ended ${isGood(words) ? "good" : "bad"}`}>
+      {isGood(words) ? "✓" : "✗"} {cut(word, TITLE_CHARS)}
     </span>
   );
 }
@@ -98,41 +137,44 @@ function Figures({ row, report }: { readonly row: Row | null; readonly report: R
         : null;
   const parts = [
     row === null ? null : row.model,
-    tokens === null ? null : `${count(tokens)} tokens`,
+    tokens === null || tokens === 0 ? null : `${count(tokens)} tokens`,
     row === null || row.cost === 0 ? null : money(row.cost),
-    ms === null ? null : duration(Math.floor(ms / 1_000) * 1_000 || ms),
+    ms === null || ms === 0 ? null : duration(Math.floor(ms / 1_000) * 1_000 || ms),
   ];
   return <>{parts.filter((part) => part !== null).join(" · ")}</>;
 }
 
 /** What it said in the end. The first lines of a report are figures, which stand above. */
 function Said({ reported }: { readonly reported: Reported }) {
+  const [isWhole, setWhole] = useState(false);
   const words = wordsOf(reported.item.text);
+  if (words.trim() === "") return null;
   if (words.length <= BEGINNING_CHARS) return <Markdown text={words} />;
   return (
-    <Fold look="report" label={<span>{cut(oneLine(words.slice(0, 1_000)), BEGINNING_CHARS)}</span>}>
-      {() => <Markdown text={words} />}
-    </Fold>
+    <>
+      {isWhole ? <Markdown text={words} /> : <p>{cut(oneLine(words.slice(0, 1_000)), BEGINNING_CHARS)}</p>}
+      <button type="button" class="unclamp" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+        {isWhole ? "Show less" : "Show all"}
+      </button>
+    </>
   );
 }
 
 function wordsOf(text: string): string {
-  return clean(text.replace(/^Report of [^\n]*\n[^\n]*\n(?:Its answer:|What it had said:)\n/, ""));
+  const head = /^Report of [^\n]*\n[^\n]*\n(?:Its answer:\n|What it had said:\n|It said nothing\.$)/;
+  return clean(text.replace(head, ""));
 }
 
-/** In the place where it came: a quiet line. */
+/** In the place where it came: a quiet line. Its figures and why it failed stand in its card, and in its session. */
 export function ReportLine({ reported }: { readonly reported: Reported }) {
   const { report, text } = reported.item;
-  const figures = [
-    report.seconds === null ? null : duration(report.seconds * 1_000),
-    report.tokens === null ? null : `${count(report.tokens)} tokens`,
-  ].filter((part) => part !== null);
+  const row = useRow(report.child);
+  const name = row === null ? shortKey(report.child) : cut(calledOf(row).name, REPORT_CELLS);
   const label = (
     <>
       <span class={report.isGood ? "good" : "bad"}>{report.isGood ? "✓" : "✗"}</span>
       <span>
-        report of {shortKey(report.child)}: {cut(oneLine(report.ended), TITLE_CHARS)}
-        {figures.length > 0 && ` · ${figures.join(" · ")}`}
+        Report of {name}: {cut(oneLine(report.ended), TITLE_CHARS)}
       </span>
     </>
   );

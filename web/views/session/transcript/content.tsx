@@ -1,7 +1,7 @@
 // What is inside of a message: words, thinking, pictures, and what was too long for its line and is read when somebody wants it.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { bytes as size } from "../../../../src/base/figures.ts";
 import { clean, oneLine } from "../../../../src/base/harmless.ts";
 import { isBlobName, type BlobName, type Block } from "../../../../src/transcript/entry.ts";
@@ -47,18 +47,19 @@ interface Of {
   readonly sessionKey: string;
 }
 
-/** The words and pictures of somebody. */
-export function Blocks({ blocks, sessionKey }: Of & { readonly blocks: readonly Block[] }) {
+/** The words and pictures of somebody. `isOwn`: of who looks, who knows what is on them. */
+export function Blocks(parts: Of & { readonly blocks: readonly Block[]; readonly isOwn?: boolean }) {
+  const { blocks, sessionKey, isOwn = false } = parts;
   return (
     <>
       {blocks.map((block, at) => (
-        <One key={at} block={block} sessionKey={sessionKey} />
+        <One key={at} block={block} sessionKey={sessionKey} isOwn={isOwn} />
       ))}
     </>
   );
 }
 
-function One({ block, sessionKey }: Of & { readonly block: Block }) {
+function One({ block, sessionKey, isOwn }: Of & { readonly block: Block; readonly isOwn: boolean }) {
   if (block.type === "image") return <Picture data={textIn(block.data)} mimeType={textIn(block.mimeType)} />;
   if (block.type !== "text") return null;
   const { blob } = block;
@@ -66,7 +67,7 @@ function One({ block, sessionKey }: Of & { readonly block: Block }) {
   if (!isBlobName(blob)) return <Words text={text} />;
   const mimeType = textIn((block as { readonly mimeType?: unknown }).mimeType);
   return isPicture(mimeType) ? (
-    <KeptPicture blob={blob} mimeType={mimeType} sessionKey={sessionKey} />
+    <KeptPicture blob={blob} mimeType={mimeType} sessionKey={sessionKey} isOwn={isOwn} />
   ) : (
     <Kept blob={blob} sessionKey={sessionKey} head={<Words text={text} />} />
   );
@@ -163,24 +164,42 @@ function Picture({ data, mimeType }: { readonly data: string; readonly mimeType:
 /** A multiple of three, so that pages in base64 can be put after each other. */
 const PICTURE_PAGE_BYTES = 261_120;
 const PICTURE_BYTES_MAX = 32 * 1024 * 1024;
+/** Of one's own, shown without being asked for when it comes into sight: a screenshot, mostly. */
+const OWN_BYTES_MAX = 1024 * 1024;
 
-function KeptPicture({
-  blob,
-  mimeType,
-  sessionKey,
-}: Of & { readonly blob: BlobName; readonly mimeType: string }) {
+interface KeptPictureParts extends Of {
+  readonly blob: BlobName;
+  readonly mimeType: string;
+  readonly isOwn: boolean;
+}
+
+function KeptPicture({ blob, mimeType, sessionKey, isOwn }: KeptPictureParts) {
   const [data, setData] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const place = useRef<HTMLSpanElement>(null);
   const read = async (): Promise<void> => {
     setBusy(true);
     setData(await tried(pictureIn(sessionKey, blob)));
     setBusy(false);
   };
+  const isAtOnce = isOwn && blob.bytes <= OWN_BYTES_MAX;
+  useEffect(() => {
+    if (!isAtOnce || place.current === null) return;
+    const watcher = new IntersectionObserver((seen) => {
+      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+      watcher.disconnect();
+      void read();
+    });
+    watcher.observe(place.current);
+    return () => watcher.disconnect();
+  }, [blob.sha256, isAtOnce]);
   if (data !== null) return <Picture data={data} mimeType={mimeType} />;
   return (
-    <Button isDisabled={isBusy || blob.bytes > PICTURE_BYTES_MAX} onClick={() => void read()}>
-      Show picture ({size(blob.bytes)})
-    </Button>
+    <span ref={place}>
+      <Button isDisabled={isBusy || blob.bytes > PICTURE_BYTES_MAX} onClick={() => void read()}>
+        Show picture ({size(blob.bytes)})
+      </Button>
+    </span>
   );
 }
 

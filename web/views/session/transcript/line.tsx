@@ -4,37 +4,52 @@ import { memo } from "./memo.ts";
 import { bytes, many } from "../../../../src/base/figures.ts";
 import { clean, oneLine } from "../../../../src/base/harmless.ts";
 import type { Entry, Gap } from "../../../../src/transcript/entry.ts";
+import { isNote } from "../../../../src/transcript/note.ts";
+import { Button } from "../../../parts/button.tsx";
 import { clock } from "../../../parts/clock.ts";
+import { Icon } from "../../../parts/icons.tsx";
 import { Markdown } from "../../../parts/markdown.tsx";
 import { Menu, type Deed } from "../../../parts/menu.tsx";
 import { hrefOf } from "../../../state/place.ts";
 import { Alone } from "./calls.tsx";
 import { ReportLine } from "./child.tsx";
 import { Blocks, blocksIn, Fold, Lines } from "./content.tsx";
+import { Ended } from "./ended.tsx";
 import { Answer, Letter } from "./messages.tsx";
-import type { Row } from "./rows.ts";
+import { nameOfEntry } from "./naming.ts";
+import { RETURN, type Row } from "./rows.ts";
 
 export interface LineParts {
   readonly row: Row;
   readonly sessionKey: string;
   readonly isMarked: boolean;
+  readonly isPinned: boolean;
   readonly deeds: (entry: Entry) => readonly Deed[];
 }
 
 /** Drawn again when it says something else (S2). */
-export const Line = memo(function Line({ row, sessionKey, isMarked, deeds }: LineParts) {
+export const Line = memo(function Line({ row, sessionKey, isMarked, isPinned, deeds }: LineParts) {
   const entry = "entry" in row ? row.entry : null;
+  const content = `said-${row.id}`; // A screen reader says the label, then this.
   return (
     <article
       class={`row ${row.kind}${isMarked ? " marked" : ""}`}
       tabIndex={-1}
       data-row={row.id}
-      aria-label={labelOf(row)}
+      aria-label={`${labelOf(row)}${isPinned ? ", pinned" : ""}`}
+      aria-describedby={content}
       {...(entry === null ? {} : { "data-seq": entry.seq })}
       {...(isMarked ? { "aria-current": "true" as const } : {})}
       onKeyDown={(event: KeyboardEvent) => opened(event)}
     >
-      <Inside row={row} sessionKey={sessionKey} />
+      <div class="what" id={content}>
+        {isPinned && (
+          <p class="pinned" title="It stays whole in every context, whatever is summarised around it">
+            <Icon name="pin" /> Pinned
+          </p>
+        )}
+        <Inside row={row} sessionKey={sessionKey} deeds={deeds} />
+      </div>
       {entry !== null && (
         <div class="side">
           <a
@@ -60,7 +75,7 @@ function opened(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-function Inside({ row, sessionKey }: { readonly row: Row; readonly sessionKey: string }) {
+function Inside({ row, sessionKey, deeds }: Pick<LineParts, "row" | "sessionKey" | "deeds">) {
   switch (row.kind) {
     case "day":
       return <p class="rule">{new Date(row.atMs).toLocaleDateString(undefined, DAY)}</p>;
@@ -75,14 +90,12 @@ function Inside({ row, sessionKey }: { readonly row: Row; readonly sessionKey: s
     case "compaction":
       return <Compaction row={row} />;
     case "note":
+      if (isNote(row.entry, "damage")) return <Damage gap={null} />;
       return <p class="note">{oneLine(row.text.slice(0, 2_000))}</p>;
+    case "rewound":
+      return <WentBack row={row} deeds={deeds} />;
     case "ended":
-      return (
-        <p class={row.item.outcome === "aborted" ? "note" : "failure"}>
-          turn ended: {oneLine(row.item.outcome)}
-          {row.item.reason !== null && `: ${oneLine(row.item.reason.slice(0, 2_000))}`}
-        </p>
-      );
+      return <Ended row={row} sessionKey={sessionKey} />;
     case "silent":
       return <Silent entries={row.entries} sessionKey={sessionKey} />;
     case "gap":
@@ -92,9 +105,29 @@ function Inside({ row, sessionKey }: { readonly row: Row; readonly sessionKey: s
   }
 }
 
+type As<Kind extends Row["kind"]> = Extract<Row, { kind: Kind }>;
+
+/** What was left behind is not shown; this is the way to it. */
+function WentBack({ row: { entry, to }, deeds }: { readonly row: As<"rewound"> } & Pick<LineParts, "deeds">) {
+  const back = deeds(entry).find(({ name }) => name === RETURN);
+  return (
+    <div class="rule went-back">
+      <span>
+        Went back to {to === null ? "what was said before" : nameOfEntry(to, Date.now())}; what had come after
+        it was left behind.
+      </span>
+      {back !== undefined && (
+        <Button look="quiet" icon="rewind" unless={back.unless} onClick={back.run}>
+          {RETURN}
+        </Button>
+      )}
+    </div>
+  );
+}
+
 const DAY = { weekday: "long", year: "numeric", month: "long", day: "numeric" } as const;
 
-function Compaction({ row: { entry, text } }: { readonly row: Extract<Row, { kind: "compaction" }> }) {
+function Compaction({ row: { entry, text } }: { readonly row: As<"compaction"> }) {
   const words = oneLine(text);
   if (entry.summary.trim() === "") return <p class="rule">{words}</p>;
   const { sections: _sections, ...details } = recordOf(entry.details); // The summary has them.
@@ -153,7 +186,14 @@ const REASONS: Readonly<Record<Gap["reason"], string>> = {
   missing: "lines are gone",
 };
 
-function Damage({ gap }: { readonly gap: Gap }) {
+/** Without a gap: it was found, and what cannot be read of it stands where it is. */
+function Damage({ gap }: { readonly gap: Gap | null }) {
+  if (gap === null)
+    return (
+      <p class="note">
+        Damage was found up to here. <code>sessiond fsck</code> says more.
+      </p>
+    );
   const why = REASONS[gap.reason] ?? "not known why";
   if (gap.bytes === 0)
     return (
@@ -184,7 +224,7 @@ function labelOf(row: Row): string {
     case "day":
       return "Date";
     default:
-      return `${{ result: "Result", report: "Report", note: "Note", ended: "End of a turn", silent: "Memory", restarted: "Restart" }[row.kind]}${at}`;
+      return `${{ result: "Result", report: "Report", note: "Note", ended: "End of a turn", rewound: "Went back", silent: "Memory", restarted: "Restart" }[row.kind]}${at}`;
   }
 }
 

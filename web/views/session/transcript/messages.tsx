@@ -26,7 +26,11 @@ export function Letter({ row, sessionKey }: { readonly row: As<"letter">; readon
         <Who row={row} />
       </p>
       <Clamped lines={linesIn(item.text)}>
-        {isPlain ? <Markdown text={item.text} /> : <Blocks blocks={blocks} sessionKey={sessionKey} />}
+        {isPlain ? (
+          <Markdown text={item.text} />
+        ) : (
+          <Blocks blocks={blocks} sessionKey={sessionKey} isOwn={item.isPerson} />
+        )}
       </Clamped>
     </div>
   );

@@ -4,6 +4,7 @@ import { useSignal, type Signal } from "@preact/signals";
 import { whole } from "../../../../src/base/figures.ts";
 import { Button } from "../../../parts/button.tsx";
 import type { Reading } from "./reading.ts";
+import "./position.css";
 
 /** Entries below which one scrolls. */
 const SHORT = 120;

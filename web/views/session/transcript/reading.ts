@@ -51,6 +51,12 @@ export interface Target {
   readonly isMarked: boolean;
 }
 
+/** What is said aloud to who does not see it. */
+export interface Said {
+  readonly words: string; // empty: nothing yet
+  readonly times: number; // that anything was
+}
+
 type Heard = StreamEvent<"follow">;
 
 export class Reading {
@@ -62,7 +68,7 @@ export class Reading {
   readonly loading = signal<"all" | "earlier" | "later" | null>(null);
   readonly fresh = signal(0); //                              what came and was not seen yet
   readonly isFar = signal(false); //                          the newest entry is not seen
-  readonly said = signal(""); //                              the newest answer, for who listens
+  readonly said = signal<Said>({ words: "", times: 0 }); //   the newest answer, for who listens
   readonly restarts = signal<readonly number[]>([]);
 
   /** Told by whoever scrolls: the newest entry is seen, and wants to be seen on. */
@@ -262,9 +268,15 @@ export class Reading {
 
   #notice(entry: Entry): void {
     const item = told(entry);
-    if (item.what === "answer" && item.text.trim() !== "") this.said.value = item.text;
+    if (item.what === "answer" && item.text.trim() !== "") this.#say(`Answer: ${item.text}`);
+    if (item.what === "ended" && item.outcome !== "done")
+      this.#say(`The turn ended: ${item.outcome}. ${item.reason ?? ""}`);
     const isWorth = item.what === "answer" || item.what === "letter" || item.what === "report";
     if (isWorth && !this.isAtEnd) this.fresh.value += 1;
+  }
+
+  #say(words: string): void {
+    this.said.value = { words, times: this.said.value.times + 1 };
   }
 
   #piece(piece: Extract<Heard, { type: "delta" }>): void {

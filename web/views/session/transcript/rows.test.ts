@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Block, Body, Entry } from "../../../../src/transcript/entry.ts";
-import { rowsOf, type Row } from "./rows.ts";
+import { leftBy, rowsOf, type Row } from "./rows.ts";
 import type { Line } from "./window.ts";
 
 const USAGE = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };
@@ -122,5 +122,65 @@ test("a row that says the same is the same, and one that says more is another", 
   assert.deepEqual(
     after.map((row, at) => row === before[at]),
     [true, true, false],
+  );
+});
+
+function failed(errorMessage: string, ...content: readonly Block[]): Body {
+  const by = { api: "a", provider: "p", model: "m", usage: USAGE, timestamp: 0 };
+  const message = { role: "assistant", content, ...by, stopReason: "error", errorMessage } as const;
+  return { type: "message", message };
+}
+
+function ended(outcome: string, reason: string | null): Body {
+  return note("sessiond/turn-ended", { turn: "t", outcome, reason });
+}
+
+test("why a turn failed is told once, by its end; another reason, and what was said, is not taken away", () => {
+  const why = "the key is not known";
+  assert.deepEqual(
+    rows(entries(failed(why), ended("failed", why))).map(({ kind, id }) => [kind, id]),
+    [["ended", "entry-2"]],
+  );
+  const [half, end] = rows(entries(failed(why, { type: "text", text: "half of" }), ended("failed", why)));
+  assert.equal(half?.kind === "answer" ? half.item.trouble : "", null);
+  assert.equal(end?.kind, "ended");
+  const [step] = rows(entries(failed(why), ended("aborted", "somebody stopped it")));
+  assert.equal(step?.kind === "answer" ? step.item.trouble : "", why);
+  const [alone] = rows(entries(failed(why)));
+  assert.equal(
+    alone?.kind === "answer" ? alone.item.trouble : "",
+    why,
+    "it is asked again, and has not ended",
+  );
+});
+
+test("the end of a turn is the last thing only while nothing came after it, and all of it is there", () => {
+  const isLast = (...given: Parameters<typeof rows>): readonly boolean[] =>
+    rows(...given).flatMap((row) => (row.kind === "ended" ? [row.isLast] : []));
+  const all = entries(ended("failed", "a"), ended("failed", "b"));
+  assert.deepEqual(isLast(all), [false, true]);
+  assert.deepEqual(isLast(all, false), [false, false]);
+});
+
+test("a line that says that it went back knows where to, and what was left; a note that does not is a note", () => {
+  const said = answer();
+  const letter: Body = { type: "message", message: { role: "user", content: "two", timestamp: 0 } };
+  const all = entries(letter, said, note("sessiond/rewound", { to: 2, from: 9 }));
+  const row = rows(all).at(-1);
+  assert.equal(row?.kind === "rewound" ? row.to?.seq : 0, 1, "the step had no words");
+  assert.deepEqual(all.map(leftBy), [null, null, 9]);
+  for (const data of [{ to: 2 }, { to: 2, from: "9" }, { to: 2, from: -1 }, { to: 2, from: 0.5 }]) {
+    const [odd] = entries(note("sessiond/rewound", data));
+    assert.ok(odd !== undefined);
+    assert.equal(leftBy(odd), null);
+    assert.equal(rows([odd])[0]?.kind, "note");
+  }
+});
+
+test("damage that was found several times in one place is one note", () => {
+  const found = note("sessiond/damage");
+  assert.deepEqual(
+    rows(entries(found, found, answer(), found)).map(({ id }) => id),
+    ["entry-2", "entry-3", "entry-4"],
   );
 });

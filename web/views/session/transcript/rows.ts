@@ -12,6 +12,7 @@
 
 import { itemOf, type Item, type ToolCalled } from "../../../../src/calls/told.ts";
 import type { Entry, Gap } from "../../../../src/transcript/entry.ts";
+import { isNote } from "../../../../src/transcript/note.ts";
 import type { Line } from "./window.ts";
 
 type As<What extends Item["what"]> = Extract<Item, { what: What }>;
@@ -52,7 +53,17 @@ export type Row = { readonly id: string } & (
       readonly text: string;
     }
   | { readonly kind: "note"; readonly entry: Entry; readonly text: string }
-  | { readonly kind: "ended"; readonly entry: Entry; readonly item: As<"ended"> }
+  | {
+      readonly kind: "rewound";
+      readonly entry: Entry;
+      readonly to: Entry | null; // what was said last before it; null: that is not here
+    }
+  | {
+      readonly kind: "ended";
+      readonly entry: Entry;
+      readonly item: As<"ended">;
+      readonly isLast: boolean; // nothing came after it: what it says to do is still to be done
+    }
   | { readonly kind: "silent"; readonly entry: Entry; readonly entries: readonly Entry[] }
   | { readonly kind: "gap"; readonly gap: Gap }
   | { readonly kind: "restarted"; readonly entry: Entry | null }
@@ -91,7 +102,7 @@ export function rowsOf(
       continue;
     }
     const item = told(line);
-    const row = rowOf(line, item, { pairs, at, isAtEnd, last: rows.at(-1) });
+    const row = rowOf(line, item, { pairs, at, isAtEnd, last: rows.at(-1), lines });
     if (row?.kind === "silent" && rows.at(-1)?.kind === "silent") rows[rows.length - 1] = row;
     else if (row !== null) {
       const named = new Date(item.atMs).toDateString();
@@ -103,12 +114,31 @@ export function rowsOf(
     if (restarts.includes(line.seq)) rows.push({ id: `restart-${line.seq}`, kind: "restarted", entry: null });
   }
   return kept(
-    rows.filter((row, at) => !isSaidAgain(row, rows[at + 1])),
+    rows.flatMap((row, at) => saidOnce(row, rows[at + 1], isAtEnd)),
     before,
   );
 }
 
-/** The turn that was gone on with says it too. */
+/** What two rows say, one of them says: the turn that was gone on with says that it was restarted, its end why its answer failed. */
+function saidOnce(row: Row, after: Row | undefined, isAtEnd: boolean): readonly Row[] {
+  if (isSaidAgain(row, after) || isDamageAgain(row, after)) return [];
+  if (row.kind === "ended") return [{ ...row, isLast: isAtEnd && after === undefined }];
+  if (row.kind !== "answer" || row.item.trouble === null) return [row];
+  if (after?.kind !== "ended" || !isSameTrouble(row.item.trouble, after.item.reason)) return [row];
+  const { entry, item } = row;
+  const isEmpty = entry.type === "message" && entry.message.content.length === 0;
+  return isEmpty ? [] : [{ ...row, item: { ...item, trouble: null } }];
+}
+
+/** One of them may have been cut. */
+function isSameTrouble(one: string, other: string | null): boolean {
+  return other !== null && (one.startsWith(other) || other.startsWith(one));
+}
+
+function isDamageAgain(row: Row, after: Row | undefined): boolean {
+  return [row, after].every((each) => each?.kind === "note" && isNote(each.entry, "damage"));
+}
+
 function isSaidAgain(row: Row, after: Row | undefined): boolean {
   return row.kind === "restarted" && row.entry === null && after?.kind === "restarted";
 }
@@ -162,6 +192,7 @@ interface Around {
   readonly at: number;
   readonly isAtEnd: boolean;
   readonly last: Row | undefined;
+  readonly lines: readonly Line[];
 }
 
 function calledOf(call: ToolCalled, madeMs: number, { pairs, at, isAtEnd }: Around): Called {
@@ -200,13 +231,14 @@ function rowOf(entry: Entry, item: Item, around: Around): Row | null {
     case "report":
       return { id, kind: "report", entry, item };
     case "ended":
-      return item.outcome === "done" ? null : { id, kind: "ended", entry, item };
+      return item.outcome === "done" ? null : { id, kind: "ended", entry, item, isLast: false };
     case "resumed":
       return item.why === "restarted"
         ? { id, kind: "restarted", entry }
         : { id, kind: "note", entry, text: `gone on with (${item.why})` };
     case "note":
     case "setting":
+      if (leftBy(entry) !== null) return { id, kind: "rewound", entry, to: saidBefore(around) };
       return entry.type === "compaction"
         ? { id, kind: "compaction", entry, text: item.text }
         : { id, kind: "note", entry, text: item.text };
@@ -223,6 +255,26 @@ function rowOf(entry: Entry, item: Item, around: Around): Row | null {
     case "nothing":
       return null;
   }
+}
+
+/** What the menu of a line that says that it went back has. */
+export const RETURN = "Return to what was left …";
+
+/** The last entry of what a rewind left behind; null: it is no note of one, or does not say. */
+export function leftBy(line: Line): number | null {
+  if (line.type !== "custom" || !isNote(line, "rewound")) return null;
+  const { from } = (line.data ?? {}) as { readonly from?: unknown };
+  return typeof from === "number" && Number.isSafeInteger(from) && from > 0 ? from : null;
+}
+
+/** What had no words is not known again by them. */
+function saidBefore({ lines, at }: Around): Entry | null {
+  const isSaid = (line: Line): line is Entry => {
+    if (line.type === "gap") return false;
+    const item = told(line);
+    return (item.what === "letter" || item.what === "answer") && item.text.trim() !== "";
+  };
+  return lines.slice(0, at).findLast(isSaid) ?? null;
 }
 
 // ── What is the same as before ──────────────────────────────────────────────────────────────────────────────

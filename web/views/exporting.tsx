@@ -1,10 +1,15 @@
 // A session as a file, made in the page: the same lines as `sessiond export` writes. Secrets were taken out by the daemon.
 
 import { signal } from "@preact/signals";
-import { many } from "../../../src/base/figures.ts";
-import { exportedLine, exportHead, type ExportFormat, type ExportPage } from "../../../src/calls/exported.ts";
-import { tell, tried } from "../../parts/toast.tsx";
-import { call } from "../../wire/call.ts";
+import { many, whole } from "../../src/base/figures.ts";
+import { exportedLine, exportHead, type ExportFormat, type ExportPage } from "../../src/calls/exported.ts";
+import { Button } from "../parts/button.tsx";
+import { ask } from "../parts/dialog.tsx";
+import { tell, tried } from "../parts/toast.tsx";
+import { rowNow } from "../state/rows.ts";
+import { call } from "../wire/call.ts";
+import type { Row } from "../wire/events.ts";
+import { nameOf } from "./named.ts";
 
 interface Exporting {
   readonly sessionKey: string;
@@ -14,9 +19,25 @@ interface Exporting {
 }
 
 /** One at a time; null: none. */
-export const exporting = signal<Exporting | null>(null);
+const exporting = signal<Exporting | null>(null);
 
 const PAGE_ENTRIES = 200;
+
+export const FORMATS: readonly (readonly [format: ExportFormat, name: string])[] = [
+  ["jsonl", "As JSONL (its transcript)"],
+  ["markdown", "As Markdown (to read)"],
+];
+
+export async function askExport(row: Row): Promise<void> {
+  let format: ExportFormat = "jsonl";
+  const isDone = await ask({
+    title: `Export ${nameOf(row)}`,
+    fields: [{ name: "format", label: "Format", kind: "choice", choices: FORMATS }],
+    verb: "Export",
+    run: async (given) => void (format = given["format"] === "markdown" ? "markdown" : "jsonl"),
+  });
+  if (isDone) await exportAs(row.sessionKey, format);
+}
 
 export async function exportAs(sessionKey: string, format: ExportFormat): Promise<void> {
   exporting.value?.cancel();
@@ -30,7 +51,7 @@ export async function exportAs(sessionKey: string, format: ExportFormat): Promis
   if (over.signal.aborted) return; // Half an export is none.
   exporting.value = null;
   if (file === null) return;
-  give(file.blob, `${nameOf(sessionKey)}.${format === "jsonl" ? "jsonl" : "md"}`);
+  give(file.blob, `${fileOf(sessionKey)}.${format === "jsonl" ? "jsonl" : "md"}`);
   tell(`${many(file.entries, "entry", "entries")} exported.`);
 }
 
@@ -55,7 +76,7 @@ async function written(
   return { blob: new Blob(pieces, { type: "text/plain" }), entries };
 }
 
-function nameOf(sessionKey: string): string {
+function fileOf(sessionKey: string): string {
   return sessionKey.replaceAll(/[^a-zA-Z0-9._-]+/g, "-");
 }
 
@@ -66,4 +87,25 @@ function give(blob: Blob, name: string): void {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000); // Some browsers read it only after the click is over.
+}
+
+function amountOf({ entries, of }: Exporting): string {
+  return of === 0
+    ? many(entries, "entry", "entries")
+    : `${whole(entries)} of ${many(of, "entry", "entries")}`;
+}
+
+/** How far it is, and the way out; nothing, while nothing is exported. `beside`: whose it is need not be said there. */
+export function Progress({ beside }: { readonly beside: string | null }) {
+  const running = exporting.value;
+  if (running === null) return null;
+  const row = running.sessionKey === beside ? null : rowNow(running.sessionKey);
+  return (
+    <p class="progress" role="status">
+      Exporting{row !== null && ` ${nameOf(row)}`}: {amountOf(running)} …
+      <Button look="quiet" onClick={running.cancel}>
+        Cancel
+      </Button>
+    </p>
+  );
 }
