@@ -43,7 +43,7 @@ export function valuesOf(job: Job | null): Given {
 }
 
 /** A choice that ends with a colon has the rest of it beside it; that of a key is all of it. */
-export function chosenIn(given: Given, name: string): string {
+function chosenIn(given: Given, name: string): string {
   const chosen = given[name] ?? "";
   if (!chosen.endsWith(":")) return chosen;
   const other = (given[`${name}.other`] ?? "").trim();

@@ -75,7 +75,8 @@ function From({ file }: Pick<Output<"config">, "file">) {
           the file <code>{clean(file)}</code>, its environment, and defaults
         </>
       )}
-      . Secrets are not shown. <code>npx sessiond config set agents.main.model …</code> changes a value; it
+      . Secrets are not shown.{" "}
+      <code>npx sessiond config set agents.main.model anthropic/claude-sonnet-4-5</code> changes a value; it
       counts from the next start, by which nothing is lost.
     </p>
   );
