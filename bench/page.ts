@@ -91,7 +91,7 @@ async function changes(run: Run, { browser, shown, daemon }: Shown): Promise<Fig
   shown.on("websocket", (each) => each.on("framereceived", () => (events += 1)));
   await shown.reload();
   await shown.locator(".line.row").nth(15).waitFor();
-  const keys = await waiting(daemon);
+  const keys = [...new Set([...(await seen(shown)), ...(await waiting(daemon))])];
   events = 0;
   let took = 0;
   const longest = await traced(browser, shown, "a table in which rows change: the longest task", async () => {
@@ -102,7 +102,15 @@ async function changes(run: Run, { browser, shown, daemon }: Shown): Promise<Fig
   return [longest, { ...told, beside: "what was wanted", base: perSecond(1_000), wanted }];
 }
 
-/** Some that the page lists first, because they wait: so what changes is what is shown, or just below it. */
+/** Those on the screen. */
+async function seen(shown: Page): Promise<readonly string[]> {
+  const hrefs: string[] = await shown.evaluate(
+    `[...document.querySelectorAll('.line.row a[href^="#/session/"]')].map((link) => link.getAttribute("href"))`,
+  );
+  return hrefs.map((href) => decodeURIComponent(href.slice("#/session/".length)));
+}
+
+/** Some more that the page has: they wait, so it lists them first. */
 async function waiting(daemon: Daemon): Promise<readonly string[]> {
   const connection = await Connection.open(daemon.port, daemon.token);
   const keys: string[] = [];

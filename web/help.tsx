@@ -3,10 +3,11 @@ import { taken } from "./state/keys.ts";
 
 /** Every key that does something now. */
 export function Help({ onClose }: { readonly onClose: () => void }) {
+  const groups = taken.value.filter(({ keys }) => keys.length > 0); // Who takes some at times takes none at others.
   return (
     <Dialog title="Keys" onClose={onClose} isWide>
       <div class="keys">
-        {taken.value.map(({ group, keys }) => (
+        {groups.map(({ group, keys }) => (
           <section key={group}>
             <h3>{group}</h3>
             <dl>

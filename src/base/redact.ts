@@ -10,11 +10,13 @@ const SECRET_CHARS_MIN = 6;
 const NAMES =
   "(?:api[_-]?key|access[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)";
 const QUOTE = String.raw`\\{0,3}["']`;
-const VALUE = String.raw`[^\s"',;\\]{6,200}`;
+const VALUE = String.raw`[^\s"',;\\]`;
+const SCHEME = String.raw`\b[a-z][a-z0-9+.-]{1,20}:\/\/`;
 
+/** What is found is not shown, but for its first group, by which it is known. */
 const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
   [
-    /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+    /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
     "[redacted: private key]",
   ],
   [/\bsk-[A-Za-z0-9_-]{16,}/g, "[redacted: key]"],
@@ -25,26 +27,62 @@ const SHAPES: readonly (readonly [pattern: RegExp, shown: string])[] = [
   [/\bglpat-[A-Za-z0-9_-]{16,}/g, "[redacted: key]"],
   [/\bnpm_[A-Za-z0-9]{30,}/g, "[redacted: key]"],
   [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+/g, "[redacted: token]"],
-  [/\b(bearer|basic) [A-Za-z0-9._~+/=-]{16,}/gi, "$1 [redacted]"],
-  [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{1,200}:)[^\s@/]{1,200}@/gi, "$1[redacted]@"],
+  [/(\b(?:bearer|basic) )[A-Za-z0-9._~+/=-]{16,}/gi, "[redacted]"],
+  [new RegExp(String.raw`(${SCHEME}[^\s:/@]{1,200}:)[^\s@/]{1,200}(?=@)`, "gi"), "[redacted]"],
   // By the name it is given, in a shell, in a file, or in JSON inside of JSON, also as the first of a list.
   [
-    new RegExp(`(?<![A-Za-z])(${NAMES}${QUOTE}?\\s{0,4}[:=]\\s{0,4}(?:\\[\\s{0,4})?${QUOTE}?)${VALUE}`, "gi"),
-    "$1[redacted]",
+    new RegExp(
+      `(?<![A-Za-z])(${NAMES}${QUOTE}?\\s{0,4}[:=]\\s{0,4}(?:\\[\\s{0,4})?${QUOTE}?)${VALUE}{6,200}`,
+      "gi",
+    ),
+    "[redacted]",
   ],
   // The same in two fields: {"name":"API_KEY","value":"…"}.
   [
     new RegExp(
       `(\\b(?:name|key)${QUOTE}?\\s{0,4}:\\s{0,4}${QUOTE}(?:[A-Za-z0-9_-]{0,60}[_-])?${NAMES}${QUOTE}\\s{0,4},\\s{0,4}` +
-        `${QUOTE}?value${QUOTE}?\\s{0,4}:\\s{0,4}${QUOTE})${VALUE}`,
+        `${QUOTE}?value${QUOTE}?\\s{0,4}:\\s{0,4}${QUOTE})${VALUE}{6,200}`,
       "gi",
     ),
-    "$1[redacted]",
+    "[redacted]",
   ],
 ];
 
+/** A part of a text that is not shown, and what is in its place. */
+export interface Hidden {
+  readonly from: number;
+  readonly to: number;
+  readonly shown: string;
+}
+
+/** In their order, and apart. Of two that overlap the one that begins first, or is more exact, says what is in their place. */
+export function secretsIn(text: string): readonly Hidden[] {
+  const all: Hidden[] = [];
+  for (const [pattern, shown] of SHAPES)
+    // `matchAll` would make each of them anew, which takes longer than to look.
+    for (let found = pattern.exec(text); found !== null; found = pattern.exec(text))
+      all.push({
+        from: found.index + (found[1]?.length ?? 0),
+        to: found.index + found[0].length,
+        shown,
+      });
+  if (all.length < 2) return all;
+  const apart: Hidden[] = [];
+  for (const each of all.toSorted((a, b) => a.from - b.from)) {
+    const last = apart.at(-1);
+    if (last === undefined || each.from >= last.to) apart.push(each);
+    else apart[apart.length - 1] = { ...last, to: Math.max(last.to, each.to) };
+  }
+  return apart;
+}
+
 export function redacted(text: string): string {
-  return SHAPES.reduce((out, [pattern, shown]) => out.replaceAll(pattern, shown), text);
+  let [out, at] = ["", 0];
+  for (const { from, to, shown } of secretsIn(text)) {
+    out += text.slice(at, from) + shown;
+    at = to;
+  }
+  return at === 0 ? text : out + text.slice(at);
 }
 
 /**
@@ -77,48 +115,24 @@ function redactedUnder(name: string, text: string): string {
   return both.startsWith(before) ? both.slice(before.length) : redacted(text);
 }
 
-/** A part of a text that is not shown, and what is in its place. */
-export interface Hidden {
-  readonly from: number;
-  readonly to: number;
-  readonly shown: string;
-}
-
-/** The same as places, in their order: for who shows a piece of a text, and must know what its neighbours make of it. */
-export function secretsIn(text: string): readonly Hidden[] {
-  const all = SHAPES.flatMap(([pattern, shown]) =>
-    [...text.matchAll(pattern)].map((match): Hidden => {
-      const kept = shown.startsWith("$1") ? (match[1] ?? "").length : 0;
-      return {
-        from: match.index + kept,
-        to: match.index + match[0].length,
-        shown: shown.slice(kept > 0 ? 2 : 0),
-      };
-    }),
-  ).toSorted((a, b) => a.from - b.from);
-  const apart: Hidden[] = [];
-  for (const each of all) {
-    const last = apart.at(-1);
-    if (last === undefined || each.from >= last.to) apart.push(each);
-    else apart[apart.length - 1] = { ...last, to: Math.max(last.to, each.to) };
-  }
-  return apart;
-}
-
-/** How the shapes begin that have blanks in them. */
+/** How the shapes begin that have blanks in them, or in whose values any letter may be. */
 const BEGINNINGS: readonly RegExp[] = [
-  /-----BEGIN(?: [A-Z ]{0,40})?$/,
+  /-----BEGIN(?: [A-Z ]{0,52})?$/,
   /\b(?:bearer|basic) $/i,
-  new RegExp(`(?<![A-Za-z])${NAMES}${QUOTE}?\\s{0,4}(?:[:=]\\s{0,4}(?:\\[\\s{0,4})?)?$`, "i"),
+  new RegExp(String.raw`${SCHEME}[^\s:/@]{0,200}(?::[^\s@/]{0,200})?$`, "i"),
+  new RegExp(
+    `(?<![A-Za-z])${NAMES}${QUOTE}?\\s{0,4}(?:[:=]\\s{0,4}(?:\\[\\s{0,4})?(?:${QUOTE})?${VALUE}{0,5})?$`,
+    "i",
+  ),
   new RegExp(
     `\\b(?:name|key)${QUOTE}?\\s{0,4}(?::\\s{0,4}(?:${QUOTE}(?:[A-Za-z0-9_-]{0,60}[_-])?${NAMES}${QUOTE}\\s{0,4}` +
-      `(?:,\\s{0,4}(?:${QUOTE}?value${QUOTE}?\\s{0,4}(?::\\s{0,4})?)?)?)?)?$`,
+      `(?:,\\s{0,4}(?:${QUOTE}?value${QUOTE}?\\s{0,4}(?::\\s{0,4}(?:${QUOTE}${VALUE}{0,5})?)?)?)?)?)?$`,
     "i",
   ),
 ];
 
 /** Characters of the longest of these beginnings, and more: further back none of them begins. */
-const BEGINNING_CHARS_MAX = 256;
+const BEGINNING_CHARS_MAX = 512;
 
 /**
  * Where, in a text that goes on, what comes next may still make a secret of the end: the last word, and what would make one of it. Its
@@ -132,7 +146,10 @@ export function openIn(text: string): number {
   return at.length === 0 ? word : word - before.length + Math.min(...at);
 }
 
-/** A blank; or a letter of those who write without any (Chinese, Japanese), of which no secret is made. */
+/**
+ * A blank; or what no key is made of: a control character, or a letter of those who write without blanks (Chinese, Japanese). A password
+ * may be made of these: the beginnings above say where one is.
+ */
 function isBetweenWords(code: number): boolean {
   return code <= 32 || code === 0xa0 || (code >= 0x2e80 && code < 0xd800);
 }

@@ -3,11 +3,11 @@
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { unlessLate } from "../base/waiting.ts";
-import { mainKey, parseKey, type AgentId } from "../routing/key.ts";
+import { mainKey, parseKey, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Change, Untouched } from "../store/change.ts";
 import type { Archive, Store } from "../store/store.ts";
-import { awayBelow } from "./away.ts";
+import { awayBelow, type Away } from "./away.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
 import { writersTo } from "./cron-found.ts";
 import {
@@ -68,8 +68,7 @@ const archivesOutput = z.strictObject({ archives: z.array(row), next: z.string()
 const restoreInput = z.strictObject({
   id: idOrBeginning.describe(
     `The id of an archive, or the beginning of it: at least ${ARCHIVE_BEGIN_CHARS_MIN} characters, that no other begins with. With ` +
-      "`tree`, also the key of a session that is there: then what was put away below it comes back, as much as in one moment can; " +
-      "`away` says how much is left for the next time.",
+      "`below` all, also the key of a session that is there: then what was put away below it comes back.",
   ),
   swap: z
     .boolean()
@@ -78,30 +77,27 @@ const restoreInput = z.strictObject({
       "True: if its key has a session now, that one is archived, in the same moment. Timers, jobs, answers and children stay " +
         "with the key, and what was used goes on; settings are those of the archive.",
     ),
-  tree: z
-    .boolean()
-    .default(false)
+  below: z
+    .enum(["none", "together", "all"])
+    .default("none")
     .describe(
-      `True: what was put away below it comes back too, all in the same moment; at most ${RESTORED_BELOW_MAX} sessions.`,
-    ),
-  together: z
-    .boolean()
-    .default(false)
-    .describe(
-      "True: of what was put away below it, what went in the same moment as it comes back too, and nothing that went before: it " +
-        "undoes `archive`.",
+      "What comes back of what was put away below it. together: what went in the same moment as it, and nothing that went before: it " +
+        `undoes \`archive\`. all: whatever there is. Of more than ${RESTORED_BELOW_MAX}, the lowest first: \`left\` says whether to ask again.`,
     ),
 });
 const restoredOutput = z.strictObject({
   sessionKey,
-  entries: z.int().describe("Of what came back itself; 0: it was there."),
+  entries: z.int().describe("Of what came back itself; 0: it was there, or comes with the last."),
   archived: id.nullable().describe("The session that was in its place; null: there was none."),
-  below: z.int().describe("How many sessions below it came back with it."),
-  away: z
+  below: z.int().describe("How many sessions below it came back this time."),
+  left: z
     .int()
     .describe(
-      `How many below it are still archived; counted up to ${RESTORED_BELOW_MAX + 1}. \`tree\` brings them back with it.`,
+      "How many of those that were asked for are still to come: ask for the same again until it is 0. It itself comes with the last.",
     ),
+  away: z
+    .int()
+    .describe("How many below it are still archived, asked for or not. `below` all brings them back."),
   taken: z
     .int()
     .describe("How many archives below it stay what they are, because their key has a session now."),
@@ -202,12 +198,17 @@ async function found({ store }: System, text: string): Promise<Archive> {
   });
 }
 
-/** Its files are as they were before anybody is told that it is back: so a crash in between leaves an archive that is not packed. */
+type Restored = Done<z.input<typeof restoredOutput>>;
+
+/**
+ * Its files are as they were before anybody is told that it is back: so a crash in between leaves an archive that is not packed. It comes
+ * after all that comes with it: so who is cut off, or has more than one commit takes, asks for the same again.
+ */
 async function restore(
   system: System,
   caller: Caller,
   input: z.output<typeof restoreInput>,
-): Promise<Done<z.input<typeof restoredOutput>>> {
+): Promise<Restored> {
   if (input.id.startsWith("agent:")) return await restoreBelow(system, caller, input);
   const archived = await found(system, input.id);
   const { id: one, key } = archived;
@@ -217,65 +218,51 @@ async function restore(
       todo: "archive that one first, or restore with `swap` (`sessiond restore --swap`), which does both at once",
     });
   if (present !== null) await mustRest(system, present, "restored");
-  const { archives: others, taken } = await awayBelow(system.store, key, {
-    most: RESTORED_BELOW_MAX,
-    atMs: null,
+  const { changes, told } = await comingBack(system, key, ({ archivedAtMs }) => {
+    return input.below === "all" || (input.below === "together" && archivedAtMs === archived.archivedAtMs);
   });
-  const along = input.tree ? others : input.together ? await gone(system, archived) : [];
-  if (along.length > RESTORED_BELOW_MAX)
-    throw new Fault(
-      "too_large",
-      `more than ${RESTORED_BELOW_MAX} sessions below ${key} are archived: nothing was restored`,
-      { todo: "restore it alone, then those that are wanted" },
-    );
-  for (const each of [one, ...along]) await system.store.unpack(each);
+  if (told.left > 0) return { changes, output: () => told };
+  await system.store.unpack(one);
   return {
-    changes: [
-      { do: "restore", archive: one, over: present && { key, ...seenOf(present) } },
-      ...along.map((each): Change => ({ do: "restore", archive: each, over: null })),
-    ],
+    changes: [...changes, { do: "restore", archive: one, over: present && { key, ...seenOf(present) } }],
     output: async () => {
       if (present !== null) await packed(system, [present]);
-      return {
-        sessionKey: key,
-        entries: entriesOf(archived),
-        archived: present?.transcript.id ?? null,
-        below: along.length,
-        away: Math.max(0, others.length - along.length), // Of more than are counted, more may come back.
-        taken,
-      };
+      return { ...told, entries: entriesOf(archived), archived: present?.transcript.id ?? null };
     },
   };
 }
 
-/** Below a session that is there. Who asks until nothing is left has all of it, however much that is. */
+/** Below a session that is there. */
 async function restoreBelow(
   system: System,
   caller: Caller,
-  { id: named, tree, swap }: z.output<typeof restoreInput>,
-): Promise<Done<z.input<typeof restoredOutput>>> {
+  { id: named, below, swap }: z.output<typeof restoreInput>,
+): Promise<Restored> {
   const { key } = await reached(system, caller, parseKey(named));
-  if (!tree || swap)
+  if (below !== "all" || swap)
     throw new Fault(
       "bad_input",
-      `${key} is there: what is below it comes back with \`tree\`, without \`swap\``,
+      `${key} is there: what is below it comes back with \`below\` all, without \`swap\``,
     );
-  const { archives: all, taken } = await awayBelow(system.store, key, {
-    most: RESTORED_BELOW_MAX,
-    atMs: null,
-  });
-  const some = all.slice(0, RESTORED_BELOW_MAX);
-  for (const each of some) await system.store.unpack(each);
-  const told = { sessionKey: key, entries: 0, archived: null, taken };
-  return {
-    changes: some.map((each) => ({ do: "restore", archive: each, over: null })),
-    output: () => ({ ...told, below: some.length, away: all.length - some.length }),
-  };
+  const { changes, told } = await comingBack(system, key, () => true);
+  return { changes, output: () => told };
 }
 
-/** Below it, in the same moment: a tree is archived in one commit. */
-async function gone({ store }: System, { key, archivedAtMs }: Archive): Promise<readonly string[]> {
-  return (await awayBelow(store, key, { most: RESTORED_BELOW_MAX, atMs: archivedAtMs })).archives;
+/** Of what is away below a session, as much as one commit takes; the lowest first, so that what is left is found from above. */
+async function comingBack(
+  { store }: System,
+  key: SessionKey,
+  isWanted: (away: Away) => boolean,
+): Promise<{ readonly changes: readonly Change[]; readonly told: z.input<typeof restoredOutput> }> {
+  const { archives: all, taken } = await awayBelow(store, key);
+  const asked = all.filter(isWanted);
+  const some = asked.slice(-RESTORED_BELOW_MAX).toReversed();
+  for (const each of some) await store.unpack(each.id);
+  const [below, left, away] = [some.length, asked.length - some.length, all.length - some.length];
+  return {
+    changes: some.map((each) => ({ do: "restore", archive: each.id, over: null })),
+    told: { sessionKey: key, entries: 0, archived: null, below, left, away, taken },
+  };
 }
 
 async function purgeArchive(
@@ -318,7 +305,7 @@ export const archiveCalls = {
   }),
   restore: call({
     about:
-      "Brings an archive back as it was: the same key, the same transcript byte for byte. With `tree`, what was put away below " +
+      "Brings an archive back as it was: the same key, the same transcript byte for byte. With `below`, what was put away below " +
       "it too.",
     who: "person",
     tool: null,

@@ -11,8 +11,8 @@ import { abortId } from "../mail/task.ts";
 import { parseKey, type SessionKey } from "../routing/key.ts";
 import type { Page, SessionQuery } from "../store/store.ts";
 import { answerIn } from "../turns/answers.ts";
-import { isWithin, just, type Caller, type Done, type System } from "./call.ts";
-import { keyFor, pageWithin, reached } from "./reach.ts";
+import { just, type Caller, type Done, type System } from "./call.ts";
+import { keyFor, pageWithin, reached, saidTo } from "./reach.ts";
 import type * as shape from "./schemas.ts";
 import { send, sentId, spawnedId } from "./send.ts";
 import { setting } from "./setting.ts";
@@ -35,7 +35,7 @@ export async function wait(
     const coming = awaited(system, { id: letter, timeoutMs }, signal);
     const isWaiting = await hasMail(system, key, letter);
     const there = isWaiting ? "not ended" : await answerThere(system, key, letter);
-    if (there !== null) return just(there === "not ended" ? await coming() : there);
+    if (there !== null) return just(saidTo(caller, there === "not ended" ? await coming() : there));
   }
   throw new Fault("not_found", `${key} was sent no message ${shown(id)}, or long ago`);
 }
@@ -137,8 +137,6 @@ export async function status(
   if (model === undefined) return just(await statusOf(system, session));
   if (caller.kind === "agent" && session.key !== caller.session.key)
     throw new Fault("forbidden", "a session sets its own model, and no other's");
-  if (caller.kind === "person" && (caller.onlyAsks || !isWithin("operate", caller.scope)))
-    throw new Fault("forbidden", "status: to set a model is to change the session: use `set`");
   const { changes, settings } = setting(system, session, { model: model === "default" ? null : model }, null);
   const after = await statusOf(system, { ...session, settings });
   return { changes, output: () => after };

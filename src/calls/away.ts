@@ -2,44 +2,41 @@
 
 import { PAGE_ROWS_MAX } from "../limits.ts";
 import type { SessionKey } from "../routing/key.ts";
+import { childrenOf } from "../sessions/below.ts";
 import type { Archive, ArchiveQuery, Page, Store } from "../store/store.ts";
 
 export interface AwayBelow {
-  readonly archives: readonly string[]; // their ids, parents first; of each key the newest. One more than `most`: there are more
-  readonly taken: number; //               so many have a session in their place now
+  readonly archives: readonly Away[]; // parents before their children; of each key the newest
+  readonly taken: number; //             so many have a session in their place now
 }
 
-export interface Looked {
-  readonly most: number;
-  readonly atMs: number | null; // only what was put away in that moment; null: whenever it was
-}
+export type Away = Pick<Archive, "id" | "archivedAtMs">;
 
 /**
- * A conversation before a reset is none that was put away. Below who has a session now is not looked: that one can be asked for. And a
- * key that was given again, below somebody else, is that one's.
+ * However deep, also below who is there. A conversation before a reset is none that was put away; and a key that was given again, below
+ * somebody else, is that one's.
  */
 export async function awayBelow(
-  store: Pick<Store, "session" | "archives">,
+  store: Pick<Store, "session" | "sessions" | "archives">,
   top: SessionKey,
-  { most, atMs }: Looked,
 ): Promise<AwayBelow> {
-  const archives: string[] = [];
+  const archives: Away[] = [];
   const keys = new Set([top]);
-  const taken = new Set<SessionKey>();
-  for (const parent of keys)
-    for await (const { id, key, why, archivedAtMs } of archivesIn(store, { parent, newest: true })) {
-      if (keys.has(key) || taken.has(key) || why === "reset") continue;
-      if (atMs !== null && archivedAtMs !== atMs) continue;
+  let taken = 0;
+  for (const parent of keys) {
+    for await (const { id, key, why, archivedAtMs } of archivesIn(store, { parent })) {
+      if (why === "reset" || key === top) continue;
       const [newest] = (await store.archives({ key, newest: true, limit: 1 })).rows;
       if (newest?.id !== id) continue;
-      if ((await store.session(key)) !== null) taken.add(key);
+      if ((await store.session(key)) !== null) taken += 1;
       else {
         keys.add(key);
-        archives.push(id);
+        archives.push({ id, archivedAtMs });
       }
-      if (archives.length > most) return { archives, taken: taken.size };
     }
-  return { archives, taken: taken.size };
+    for (const { key } of await childrenOf(store, parent)) keys.add(key);
+  }
+  return { archives, taken };
 }
 
 /** All that match, page by page. */

@@ -45,8 +45,6 @@ export interface Person {
   readonly kind: "person";
   readonly principal: string;
   readonly scope: Scope;
-  /** It only asks: nothing is changed by this call, whatever else the token may. Absent: it does what its scope allows. */
-  readonly onlyAsks?: true;
 }
 
 /** Who calls. */

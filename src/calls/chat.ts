@@ -12,6 +12,7 @@
 //       answer only where the session is verbose.
 //   V2. An answer that was refused is not shown. Where nothing may leave, neither are pieces of it, nor that somebody types.
 //   V3. Every message comes once, in order; who says the last `resume` it has goes on from there (events/follow.ts).
+//   V4. Who may only look is shown no secrets, in messages or in pieces (pieces.ts).
 
 import { z } from "zod";
 import type { Bus, Event } from "../events/bus.ts";
@@ -28,10 +29,11 @@ import { failureWords } from "../turns/ending.ts";
 import { isSilent, NO_REPLY, resultTold, stepTold, wordsOf } from "../turns/replies.ts";
 import { isNote } from "../transcript/note.ts";
 import type { TurnEnded, TurnStarted } from "../turns/where.ts";
-import type { System } from "./call.ts";
+import type { Person, System } from "./call.ts";
+import { Pieces } from "./pieces.ts";
 import { followFrom, place, placeAfter, placeIn, type Place } from "./place.ts";
-import { configured } from "./reach.ts";
-import type { Streamed } from "./streams.ts";
+import { configured, isAnswered, saidTo } from "./reach.ts";
+import type { Listening, Streamed } from "./streams.ts";
 
 /** The channel of the web chat. It is always there. */
 export const WEB = "web";
@@ -67,7 +69,7 @@ type Shown = z.input<typeof chatted>;
 /** A chat that does not exist yet begins with its first message. */
 export async function chat(
   system: System,
-  bus: Bus,
+  { caller, bus }: Listening,
   { peer, agent = DEFAULT_AGENT, thread = null, from }: z.output<typeof chatInput>,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Streamed<Shown>>> {
@@ -76,7 +78,7 @@ export async function chat(
   const { key, replyTo } = system.routes.of({ ...who, thread, topic: false, agent: parseAgent(agent) });
   const session = await system.store.session(key);
   const at = await placeIn(system.store, { name: "the chat", session }, from ?? null);
-  return shown(new View(system, key, replyTo), bus, { session, at }, signal);
+  return shown(new View(system, caller, { key, route: replyTo }), bus, { session, at }, signal);
 }
 
 async function* shown(
@@ -107,15 +109,23 @@ class View {
   readonly key: SessionKey;
   readonly store: System["store"];
   readonly #system: System;
+  readonly #caller: Person;
   readonly #route: Route;
+  readonly #pieces: Pieces | null; //  V4; null: they are shown as they come
   #reading: Reading | null = null; // null: no turn is open
   #row: Session | null = null; //      as it was looked at last; null: it does not exist
   #isTyping = false;
   readonly #draft = new Draft();
   #refused: { readonly upTo: number; readonly ids: ReadonlySet<string> } = { upTo: -1, ids: new Set() };
 
-  constructor(system: System, key: SessionKey, route: Route) {
+  constructor(
+    system: System,
+    caller: Person,
+    { key, route }: { readonly key: SessionKey; readonly route: Route },
+  ) {
     this.#system = system;
+    this.#caller = caller;
+    this.#pieces = isAnswered(caller) ? null : new Pieces();
     this.store = system.store;
     this.#route = route;
     this.key = key;
@@ -142,16 +152,23 @@ class View {
   }
 
   async *of(event: Event): AsyncGenerator<Streamed<Shown>> {
+    yield* this.#said(event);
     if (event.type === "entry") {
       const message = await this.entry(event.entry);
-      if (message !== null) yield { event: message, resume: await this.#placeAfter(event.entry) };
+      if (message !== null)
+        yield { event: saidTo(this.#caller, message), resume: await this.#placeAfter(event.entry) };
       if (isNote(event.entry, "turn-ended") && this.types(false))
         yield passing({ type: "typing", isTyping: false });
     } else if (event.type === "state") {
       const isTyping = event.state.kind === "running";
       if (this.types(isTyping)) yield passing({ type: "typing", isTyping: this.#isTyping });
-    } else if (event.kind === "text" && this.#mayStream()) {
-      const text = this.#draft.add(event);
+    }
+  }
+
+  *#said(event: Event): Generator<Streamed<Shown>> {
+    const pieces = this.#pieces?.said(event) ?? (event.type === "delta" ? [event] : []);
+    for (const piece of pieces) {
+      const text = piece.kind === "text" && this.#mayStream() ? this.#draft.add(piece) : "";
       if (text !== "") yield passing({ type: "delta", text });
     }
   }
@@ -279,8 +296,8 @@ class Draft {
   #held: string | null = null; // null: it is one, and is shown as it comes
 
   /** What can be shown now; empty: nothing yet. */
-  add({ turn, step, text }: Extract<Event, { type: "delta" }>): string {
-    if (this.#of !== `${turn}:${step}`) [this.#of, this.#held] = [`${turn}:${step}`, ""];
+  add({ turn, step, text, begins }: Extract<Event, { type: "delta" }>): string {
+    if (begins || this.#of !== `${turn}:${step}`) [this.#of, this.#held] = [`${turn}:${step}`, ""];
     if (this.#held === null) return text;
     this.#held += text;
     if (NO_REPLY.startsWith(this.#held.trim())) return "";

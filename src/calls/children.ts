@@ -7,6 +7,7 @@ import { isAtWork } from "../children/named.ts";
 import { limitsOf, spawning, type Giver, type Spawning } from "../children/spawn.ts";
 import { inFlight, join as joinChildren, mustNotCircle, tasksOf } from "../children/waiting.ts";
 import { MESSAGE_TEXT_BYTES_MAX } from "../limits.ts";
+import { TASK_TOOL } from "../mail/task.ts";
 import { handedOn } from "../mail/urgency.ts";
 import { agentOf, mainKey, parseAgent, parseKey, type AgentId, type SessionKey } from "../routing/key.ts";
 import { isAbove, livingBelow } from "../sessions/below.ts";
@@ -54,7 +55,7 @@ async function giverOf(
   if (caller.kind === "agent") {
     if (input.parent !== undefined || input.id !== undefined)
       throw new Fault("bad_input", "parent and id are for people: your children are your own");
-    const { session, agent, cause, tool } = caller;
+    const { session, agent, cause } = caller;
     const isOther = input.agent !== undefined && input.agent !== session.agent;
     return {
       session,
@@ -65,7 +66,7 @@ async function giverOf(
       inFlight: await widthOf(system, session),
       id: cause,
       isKnown: false,
-      from: { kind: "inter_session", source: session.key, tool },
+      from: { kind: "inter_session", source: session.key, tool: TASK_TOOL },
       class: handedOn(caller.class),
       isTold: input.announce ?? true,
     };

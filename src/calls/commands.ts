@@ -21,7 +21,7 @@ const help: Command = {
   name: "help",
   takes: "[command]",
   wordsMax: 1,
-  about: "this",
+  about: "lists the commands; with the name of one, how it is used",
   looks: always,
   run: async (_at, rest) => told(helpLines(rest)),
 };

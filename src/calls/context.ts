@@ -224,8 +224,8 @@ async function rewind(
       todo: "wait until it has ended, or stop it with `abort`; then go back",
     });
   const through = seq ?? (await seqOf(system, session, entry ?? ""));
-  const { to, contextSeq } = await pointOf(system.store, session, through);
-  const wish = { to, contextSeq, after: session.transcript.lastSeq };
+  const { to, contextSeq, isReturn } = await pointOf(system.store, session, through);
+  const wish = { to, contextSeq, isReturn, after: session.transcript.lastSeq };
   const { letter, coming } = wished(system, { name: "rewind", wish, timeoutMs }, signal);
   return {
     changes: [{ do: "post", to: [session.key], letter }],

@@ -67,7 +67,7 @@ export async function wanted(
     schedule: scheduleOf(input, now),
     target,
     message: messageOf(input.message),
-    model: input.model === undefined ? null : modelNamed(system, input.model),
+    model: input.model === undefined ? null : await modelNamed(system, input.model),
     thinking: input.thinking ?? null,
     limits: limitsFor(caller, target, input.limits ?? null),
     delivery,
@@ -113,7 +113,7 @@ export async function changed(
     ...(schedule === null ? {} : { schedule }),
     ...(input.target === undefined ? {} : { target }),
     ...(message === undefined ? {} : { message: messageOf(message) }),
-    ...(model === undefined ? {} : { model: model === null ? null : modelNamed(system, model) }),
+    ...(model === undefined ? {} : { model: model === null ? null : await modelNamed(system, model) }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(limits === undefined ? {} : { limits: limitsFor(caller, target, mergedLimits(job.limits, limits)) }),
     ...(missed === undefined ? {} : { missed }),
@@ -144,8 +144,8 @@ function atMost(caller: Caller, ms: number): number {
   return caller.kind === "agent" ? Math.min(ms, caller.agent.limits.turnSeconds * 1_000) : ms;
 }
 
-function modelNamed({ catalog }: System, name: string): string {
-  return saidOf("model", () => catalog.find(name).id);
+async function modelNamed({ catalog }: System, name: string): Promise<string> {
+  return await saidOf("model", () => catalog.find(name).id);
 }
 
 function messageOf(message: string): string {
@@ -202,9 +202,9 @@ function mustBeOfFresh(
 // ── Where it runs ───────────────────────────────────────────────────────────────────────────────────────────
 
 /** A session that a text names, for a job of this agent. */
-function sessionNamed(what: Place, agent: AgentId, text: string): SessionKey {
+async function sessionNamed(what: Place, agent: AgentId, text: string): Promise<SessionKey> {
   if (text === "main") return mainKey(agent);
-  return saidOf(what, () =>
+  return await saidOf(what, () =>
     text.startsWith("thread:") ? (namedChild(agent, { sessionKey: text }) ?? mainKey(agent)) : parseKey(text),
   );
 }
@@ -212,22 +212,19 @@ function sessionNamed(what: Place, agent: AgentId, text: string): SessionKey {
 type Place = "target" | "delivery";
 
 /** A refusal begins with what it is about: a job has two places, and who fills in a form is shown which. */
-function saidOf<Of>(what: Place | "model", look: () => Of): Of {
+async function saidOf<Of>(what: Place | "model", look: () => Of): Promise<Awaited<Of>> {
   try {
-    return look();
+    return await look();
   } catch (error) {
-    throw aboutIt(what, error);
+    if (!(error instanceof Fault)) throw error;
+    throw new Fault(error.code, `${what}: ${error.message}`, { cause: error, todo: error.todo });
   }
 }
 
-function aboutIt(what: string, error: unknown): unknown {
-  if (!(error instanceof Fault)) return error;
-  return new Fault(error.code, `${what}: ${error.message}`, { cause: error, todo: error.todo });
-}
-
 /** Who does what a target names; without one, or with one that names nobody, main. */
-export function agentMeant(target: string | undefined): string {
-  return target?.startsWith("agent:") === true ? agentOf(saidOf("target", () => parseKey(target))) : "main";
+export async function agentMeant(target: string | undefined): Promise<string> {
+  if (target?.startsWith("agent:") !== true) return "main";
+  return agentOf(await saidOf("target", () => parseKey(target)));
 }
 
 async function targetOf(
@@ -237,7 +234,7 @@ async function targetOf(
   text: string,
 ): Promise<{ readonly target: Target; readonly opened: readonly Change[] }> {
   if (text === "fresh") return { target: { kind: "fresh" }, opened: [] };
-  const key = sessionNamed("target", agent, text);
+  const key = await sessionNamed("target", agent, text);
   const target: Target = { kind: "session", key };
   if (agentOf(key) !== agent)
     throw new Fault(
@@ -248,9 +245,7 @@ async function targetOf(
   mustStay("target", key, found);
   if (found === null && (caller.kind === "person" || describeKey(key).kind === "thread"))
     return { target, opened: [await opening(system, key)] }; // J2
-  await reached(system, caller, key).catch((error: unknown) => {
-    throw aboutIt("target", error);
-  });
+  await saidOf("target", () => reached(system, caller, key));
   return { target, opened: [] };
 }
 
@@ -283,10 +278,8 @@ async function deliveryOf(
   }
   if (text === "none") return { kind: "none" };
   if (text.startsWith("webhook:")) return webhookIn(system, caller, text);
-  const key = sessionNamed("delivery", agent, text);
-  const found = await reached(system, caller, key).catch((error: unknown) => {
-    throw aboutIt("delivery", error);
-  });
+  const key = await sessionNamed("delivery", agent, text);
+  const found = await saidOf("delivery", () => reached(system, caller, key));
   mustStay("delivery", key, found);
   const delivery: Delivery = { kind: "session", key };
   mustSpeakElsewhere(target, delivery);

@@ -2,12 +2,13 @@
 
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
+import type { Job } from "../timers/job.ts";
 import { nextAfter } from "../timers/schedule.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
 import { found } from "./cron-found.ts";
 import * as shape from "./cron-shapes.ts";
 import { timesOf, zoneOf } from "./cron-views.ts";
-import { scheduleOf, whenText } from "./cron-when.ts";
+import { scheduleOf, whenText, type When } from "./cron-when.ts";
 import { JOB_TIMES_TOLD } from "./limits.ts";
 import { iso } from "./views.ts";
 
@@ -18,20 +19,23 @@ async function times(
 ): Promise<Done<z.input<typeof shape.times>>> {
   if (named !== undefined && Object.values(when).some((each) => each !== undefined))
     throw new Fault("bad_input", "job: either a job, or a time of its own");
-  const nowMs = system.world.nowMs();
-  const { schedule, fires } = await (async () => {
-    if (named !== undefined) {
-      const job = await found(system, caller, named);
-      return { schedule: job.schedule, fires: timesOf(job, limit) };
-    }
-    const made = scheduleOf(when, { nowMs, zone: system.config.timezone });
-    const first = nextAfter(made, nowMs);
-    return {
-      schedule: made,
-      fires: timesOf({ id: "", schedule: made, nextAtMs: first, staggerMs: 0 }, limit),
-    };
-  })();
-  return just({ when: whenText(schedule), timezone: zoneOf({ schedule }), times: fires.map(iso) });
+  const timed = named === undefined ? supposed(system, when) : await found(system, caller, named);
+  const { schedule } = timed;
+  return just({
+    when: whenText(schedule),
+    timezone: zoneOf({ schedule }),
+    times: timesOf(timed, limit).map(iso),
+  });
+}
+
+/** As of a job that nobody has added. */
+function supposed(
+  { world, config }: System,
+  when: When,
+): Pick<Job, "id" | "schedule" | "nextAtMs" | "staggerMs"> {
+  const nowMs = world.nowMs();
+  const schedule = scheduleOf(when, { nowMs, zone: config.timezone });
+  return { id: "", schedule, nextAtMs: nextAfter(schedule, nowMs), staggerMs: 0 };
 }
 
 /** Its row in the table. */

@@ -20,8 +20,10 @@ test("how long it is until a job fires is rounded to the nearest, also into the 
 });
 
 test("what became of its times says that runs by request are none of them", () => {
-  const text = "3 of its times ran, 2 skipped, 1 coalesced; runs asked for are not counted";
+  const asked = "runs that somebody asked for do not count";
+  const text = `3 runs by its schedule, 2 times skipped, 1 time made up for by another run; ${asked}`;
   assert.equal(countsText({ ran: 3, skipped: 2, coalesced: 1 }), text);
+  assert.equal(countsText({ ran: 0, skipped: 0, coalesced: 0 }), `no run by its schedule; ${asked}`);
 });
 
 test("what a run said stands before why it was not told", () => {

@@ -1,7 +1,7 @@
 // Jobs in words, as people type and read them: in chats, and at the command line, which loads little else of this folder.
 
 import { Fault } from "../base/fault.ts";
-import { age } from "../base/figures.ts";
+import { age, many } from "../base/figures.ts";
 import { shown } from "../base/fits.ts";
 import { wallTime } from "../base/wall.ts";
 
@@ -58,7 +58,12 @@ export function soonestFirst<Of extends { readonly next: string | null }>(jobs: 
 
 /** What became of its times. A run that somebody asked for stands for none of them. */
 export function countsText({ ran, skipped, coalesced }: Counted): string {
-  return `${ran} of its times ran, ${skipped} skipped, ${coalesced} coalesced; runs asked for are not counted`;
+  const parts = [
+    ran === 0 ? "no run by its schedule" : `${many(ran, "run")} by its schedule`,
+    ...(skipped > 0 ? [`${many(skipped, "time")} skipped`] : []),
+    ...(coalesced > 0 ? [`${many(coalesced, "time")} made up for by another run`] : []),
+  ];
+  return `${parts.join(", ")}; runs that somebody asked for do not count`;
 }
 
 interface Counted {

@@ -36,7 +36,7 @@ async function add(
   input: z.output<typeof shape.addInput>,
 ): Promise<Done<z.input<typeof shape.added>>> {
   mustChange(caller);
-  const agent = agentFor(system, caller, input);
+  const agent = await agentFor(system, caller, input);
   const id = idFor(system, caller, input.id);
   const [before] = input.id === undefined ? [] : (await system.store.jobs({ id, limit: 1 })).rows;
   const nowMs = system.world.nowMs();
@@ -62,10 +62,15 @@ function disabled(made: Job): { readonly job: Job; readonly changes: readonly Ch
 }
 
 /** An agent's own; a person's as they say, or as the target does. */
-function agentFor(system: System, caller: Caller, input: z.output<typeof shape.addInput>): Agent {
+async function agentFor(
+  system: System,
+  caller: Caller,
+  input: z.output<typeof shape.addInput>,
+): Promise<Agent> {
   if (caller.kind === "agent" && (input.agent ?? input.id) !== undefined)
     throw new Fault("bad_input", "agent and id are for people: your jobs are your own");
-  const id = caller.kind === "agent" ? ownAgent(caller) : parseAgent(input.agent ?? agentMeant(input.target));
+  const id =
+    caller.kind === "agent" ? ownAgent(caller) : parseAgent(input.agent ?? (await agentMeant(input.target)));
   configured(system, id);
   const agent = system.config.agents.get(id);
   if (agent === undefined) throw new Fault("bug", `agent ${id} is configured, and is not there`);

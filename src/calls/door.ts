@@ -8,7 +8,7 @@ import type { Change, Receipt } from "../store/change.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Bus, Event } from "../events/bus.ts";
 import type { SessionKey } from "../routing/key.ts";
-import type { Call, Caller, Person, System } from "./call.ts";
+import { isWithin, type Call, type Caller, type Person, type System } from "./call.ts";
 import { carriedOut, inputOf, mustReach } from "./running.ts";
 import { follow, streams, type StreamName, type Streamed, type Streams } from "./streams.ts";
 import { calls, type CallName, type Calls } from "./table.ts";
@@ -48,6 +48,28 @@ export class Door {
     input: Input<Name>,
     signal: AbortSignal,
   ): Promise<Output<Name>> {
+    return await this.#made(name, caller, input, {
+      signal,
+      commit: isWithin("operate", caller.scope) ? (changes) => this.#committed(changes) : onlyAsked(name),
+    });
+  }
+
+  /** The same, of who only asks, whatever else they may: what would change something is refused. */
+  async ask<Name extends CallName>(
+    name: Name,
+    caller: Person,
+    input: Input<Name>,
+    signal: AbortSignal,
+  ): Promise<Output<Name>> {
+    return await this.#made(name, caller, input, { signal, commit: onlyAsked(name) });
+  }
+
+  async #made<Name extends CallName>(
+    name: Name,
+    caller: Person,
+    input: Input<Name>,
+    { signal, commit }: { readonly signal: AbortSignal; readonly commit: DoorParts["commit"] },
+  ): Promise<Output<Name>> {
     const { run, who, ...row }: Call = callNamed(name);
     if (who === "agent") throw new Fault("forbidden", `${name} is for agents`);
     mustReach(name, row.scope, caller, this.#isDraining);
@@ -55,10 +77,8 @@ export class Door {
     try {
       const given = await inputOf(name, row.input, input);
       const until = AbortSignal.any([signal, over.signal]);
-      return (await carriedOut(
-        () => run(this.#parts.system, caller, given, until),
-        (changes) => this.#committed(changes),
-      )) as Output<Name>;
+      const look = () => run(this.#parts.system, caller, given, until);
+      return (await carriedOut(look, commit)) as Output<Name>;
     } finally {
       over.abort(CALLED_OFF);
     }
@@ -79,7 +99,7 @@ export class Door {
     const row = streams[name];
     mustReach(name, row.scope, caller, false); // To follow is to look.
     const given = await inputOf(name, row.input, input);
-    return await row.run(this.#parts.system, this.#parts.bus, given as never, signal);
+    return await row.run(this.#parts.system, { caller, bus: this.#parts.bus }, given as never, signal);
   }
 
   /** The stream `follow` with what was said as it was said: for a door that gives an answer to who asked for it. */
@@ -97,6 +117,15 @@ export class Door {
     for (const change of changes) if (change.do === "delete") this.#parts.bus.deleted(change.key);
     return receipt;
   }
+}
+
+/** In place of a commit: of a GET, of a tool that says that it only reads, and of a token that may only read. */
+function onlyAsked(name: string): DoorParts["commit"] {
+  return () => {
+    throw new Fault("forbidden", `${name}: this would change something, and who only asks changes nothing`, {
+      todo: "ask without what would be set; `set` sets the model of a session",
+    });
+  };
 }
 
 function callNamed(name: string): Call {

@@ -27,6 +27,7 @@ export const failure = z.strictObject({
     ),
   reason: z.string().describe("The beginning of why, without secrets; empty: nobody said."),
   job: z.string().nullable().describe("The id of the job; null: of none."),
+  seq: z.int().nullable().describe("Of the entry in its session that says so; null: there is none."),
 });
 
 type Failure = z.input<typeof failure>;
@@ -49,27 +50,37 @@ export class Failures {
 
   told(changes: readonly Change[]): void {
     for (const change of changes)
-      if (change.do === "append") for (const entry of change.entries) this.#written(change.key, entry);
+      if (change.do === "append")
+        for (const [at, entry] of change.entries.entries())
+          this.#written(change.key, entry, change.after + 1 + at);
   }
 
   /** A run that was not done. */
   runFailed({ id }: Job, { key, outcome, note, endedAtMs }: Run): void {
     const at = new Date(endedAtMs ?? this.#nowMs()).toISOString();
-    this.#add({ at, sessionKey: key, what: "job", outcome: outcome ?? "", reason: note ?? "", job: id });
+    this.#add({
+      at,
+      sessionKey: key,
+      what: "job",
+      outcome: outcome ?? "",
+      reason: note ?? "",
+      job: id,
+      seq: null,
+    });
   }
 
   /** An answer that its channel will not take. */
   refused({ key }: Pick<Outgoing, "key">, reason: string): void {
     const at = new Date(this.#nowMs()).toISOString();
-    this.#add({ at, sessionKey: key, what: "answer", outcome: "refused", reason, job: null });
+    this.#add({ at, sessionKey: key, what: "answer", outcome: "refused", reason, job: null, seq: null });
   }
 
-  #written(key: SessionKey, entry: Draft): void {
+  #written(key: SessionKey, entry: Draft, seq: number): void {
     if (!isNote(entry, "turn-ended") || entry.type !== "custom") return;
     const { outcome, reason } = entry.data as TurnEnded;
     if (!hasFailed(outcome)) return;
     const at = entry.timestamp;
-    this.#add({ at, sessionKey: key, what: "turn", outcome, reason: reason ?? "", job: null });
+    this.#add({ at, sessionKey: key, what: "turn", outcome, reason: reason ?? "", job: null, seq });
   }
 
   /** Secrets go first: a text that is cut in the middle of one would keep its beginning. */

@@ -21,7 +21,7 @@ export const ARCHIVE_PACK_MS = 10_000;
 /** Characters of an archive's id that are a beginning: fewer are often a slip, and one that erases takes them too. */
 export const ARCHIVE_BEGIN_CHARS_MIN = 6;
 
-/** Archives below a session that come back with it, in one commit; nor are more of them counted. */
+/** Archives below a session that come back in one commit: who commits meanwhile waits for it. Who has more asks again. */
 export const RESTORED_BELOW_MAX = 500;
 
 /** Archives that an error names, where several begin alike. */
@@ -29,6 +29,9 @@ export const ARCHIVES_NAMED_MAX = 8;
 
 /** Steps of a plan of upkeep that one answer tells: about a hundred kilobytes, a millisecond of the main thread. */
 export const PLAN_STEPS_MAX = 1_000;
+
+/** Titles of steps that are looked up at the same time: whoever else asks the store waits behind no more than these. */
+export const TITLES_AT_ONCE = 32;
 
 /** How long who asks for a run of upkeep is kept waiting at most before it is told how far it is. */
 export const UPKEEP_WAIT_SECONDS_MAX = 60;
@@ -42,9 +45,6 @@ export const MAIL_FROM_CHARS_TOLD = 300;
  * with a longer word no more pieces are told: it comes whole.
  */
 export const PIECE_HELD_CHARS_MAX = 4_096;
-
-/** Characters of a piece's past that are looked at with it: the name that makes a word a secret stands close before it. */
-export const PIECE_PAST_CHARS = 256;
 
 /** Waiting letters that a status counts. */
 export const LETTERS_COUNTED_MAX = 100;

@@ -6,7 +6,7 @@ import { isPicture } from "../context/weight.ts";
 import { isBeat } from "../mail/beat.ts";
 import { modeOf } from "../mail/batch.ts";
 import type { Letter, Mail } from "../mail/letter.ts";
-import { isOfJob, isOrder, isReport, isTimer, reportedBy } from "../mail/task.ts";
+import { isOfJob, isOrder, isReport, isTimer, TASK_TOOL } from "../mail/task.ts";
 import { wishedIn, wishOf } from "../mail/wish.ts";
 import type { AgentId } from "../routing/key.ts";
 import type { Provenance } from "../routing/provenance.ts";
@@ -120,11 +120,9 @@ function kindOf(of: Letter): z.input<typeof letter>["kind"] {
 }
 
 /** Of a run of a job, or of a spawn: also one whose end is reported to nobody. */
-function isTask({ id, from, mode, replyTo }: Letter): boolean {
-  if (replyTo !== null && (reportedBy(replyTo) !== null || (isTimer(replyTo) && isOfJob(id)))) return true;
-  if (from.kind !== "inter_session") return isSpawned(id);
-  // By `subagents` a child is steered, too.
-  return from.tool === "sessions_spawn" || (from.tool === "subagents" && mode === "followup");
+function isTask({ id, from, replyTo }: Letter): boolean {
+  if (replyTo !== null && isTimer(replyTo) && isOfJob(id)) return true;
+  return from.kind === "inter_session" ? from.tool === TASK_TOOL : isSpawned(id);
 }
 
 function textIn({ content }: Letter): string {

@@ -1,12 +1,13 @@
-// Which sessions a caller may know of. People may know of all; a session, as far as its agent's visibility goes.
+// Which sessions a caller may know of, and what of them. People may know of all; a session, as far as its agent's visibility goes.
 
 import { Fault } from "../base/fault.ts";
+import { redactedIn } from "../base/redact.ts";
 import { PAGE_ROWS_MAX, PAGE_SCAN_ROWS_MAX } from "../limits.ts";
 import { agentOf, mainKey, parseKey, DEFAULT_AGENT, type AgentId, type SessionKey } from "../routing/key.ts";
 import type { Session } from "../sessions/session.ts";
 import { isMatch } from "../store/rules.ts";
 import type { Page, SearchQuery, SessionQuery } from "../store/store.ts";
-import type { Caller, System } from "./call.ts";
+import { isWithin, type Caller, type System } from "./call.ts";
 import { iso } from "./views.ts";
 
 /** The session that a text names: the caller's own when it names none, a person's main session. */
@@ -41,6 +42,16 @@ export async function mustNotBeArchived(system: System, caller: Caller, key: Ses
     `${key} is archived since ${since}: \`sessiond restore ${key}\` brings it back`,
     { todo: "bring it back first; `archives` lists what there is of it" },
   );
+}
+
+/** Who may ask is answered as it was said. Who may only look gets no more by asking for answers than `entries` gives: no secrets. */
+export function isAnswered(caller: Caller): boolean {
+  return caller.kind === "agent" || isWithin("operate", caller.scope);
+}
+
+/** The same, of something that was said. */
+export function saidTo<Said>(caller: Caller, said: Said): Said {
+  return isAnswered(caller) ? said : (redactedIn(said) as Said);
 }
 
 /** What a caller may see of all sessions. */

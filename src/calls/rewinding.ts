@@ -11,15 +11,20 @@ interface Point {
   readonly contextSeq: number;
 }
 
+interface Goal extends Point {
+  readonly isReturn: boolean; // it is of a branch that was left
+}
+
 /**
  * Backward from the entry: an answer whose calls are not all settled by then is left out, with what follows it; then to the
  * newest compaction, and to what that kept. A Fault not_found: it is not there, or nothing is before it.
  */
-export async function pointOf(store: Pick<Store, "entries">, session: Session, seq: number): Promise<Point> {
+export async function pointOf(store: Pick<Store, "entries">, session: Session, seq: number): Promise<Goal> {
   const { id, lastSeq, copied } = session.transcript;
   if (seq > lastSeq) throw notThere(session, seq);
   const active = pathOf(store.entries(id, { before: seq + 1 }), seq);
-  const point = (await pointIn(active, session)) ?? (await pointIn(branchTo(store, id, seq), session));
+  const onPath = await pointIn(active, session);
+  const point = onPath ?? (await pointIn(branchTo(store, id, seq), session));
   if (point === null) throw notThere(session, seq);
   // What a fork has of its source begins with what a summary there kept: what came before that is not here.
   if (point.to.seq <= copied && !point.isCompacted && (await hasCompaction(store, id, point.to.seq, copied)))
@@ -27,7 +32,7 @@ export async function pointOf(store: Pick<Store, "entries">, session: Session, s
       "not_found",
       `entry ${seq} of ${session.key} stands before the summary that it was forked with: go back in the session that it came from`,
     );
-  return { to: point.to, contextSeq: point.contextSeq };
+  return { to: point.to, contextSeq: point.contextSeq, isReturn: onPath === null };
 }
 
 /** What has to be known of an entry to go back to it, or past it. */

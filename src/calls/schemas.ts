@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { LIST_TEXT_CHARS_MAX } from "./limits.ts";
 import { MODES, sessionKey, settings } from "./setting-shapes.ts";
-import { KINDS, OUTCOMES, STATES } from "./words.ts";
+import { ENDS, KINDS, OUTCOMES, STATES } from "./words.ts";
 
 /** Rows of a list, and entries of a history, in one answer. */
 const ROWS_MAX = 200;
@@ -158,6 +158,8 @@ export const row = z.strictObject({
   state: z.enum(STATES),
   since: z.string().nullable().describe("Since when it is in that state; null: it is idle."),
   step: z.int().nullable().describe("Of the turn that runs; null: none does."),
+  outcome: z.enum(ENDS).nullable().describe("How it ended; null: it has not."),
+  pausing: z.boolean().describe("True: it runs, and pauses after this step."),
   class: z
     .enum(["interactive", "delegated", "scheduled", "background"])
     .nullable()

@@ -34,10 +34,16 @@ export interface Stream<In extends z.ZodType = z.ZodType, Out extends z.ZodType 
   /** Rejects where the input is wrong. What it resolves with ends when the signal is aborted, or with a Fault. */
   readonly run: (
     system: System,
-    bus: Bus,
+    listening: Listening,
     input: z.output<In>,
     signal: AbortSignal,
   ) => Promise<AsyncIterable<Streamed<z.input<Out>>>>;
+}
+
+/** Who follows, and by what they hear. */
+export interface Listening {
+  readonly caller: Person;
+  readonly bus: Bus;
 }
 
 /** Only so that the types of one row agree with each other. */
@@ -70,6 +76,12 @@ const followed = z.union([
       .describe(
         "A piece of what the model says, whole words, without secrets. The whole comes as an entry, or never.",
       ),
+    begins: z
+      .literal(true)
+      .optional()
+      .describe(
+        "The first piece of what it says. What came before of the same step is over: the model failed, and is asked again.",
+      ),
   }),
 ]);
 
@@ -95,7 +107,7 @@ export const streams = {
         ),
     }),
     output: followed,
-    run: async (system, bus, { sessionKey: of, from }, signal) => {
+    run: async (system, { bus }, { sessionKey: of, from }, signal) => {
       const key = of === undefined ? mainKey(DEFAULT_AGENT) : parseKey(of);
       const begin = await beginning(system, key, from ?? null);
       return withResume(followFrom(system.store, bus, begin, signal), begin.bornAtMs);
@@ -109,7 +121,7 @@ export const streams = {
       from: z.string().optional().describe("Where you were. Without it, what changes from now on."),
     }),
     output: watched,
-    run: async (system, _bus, { from = null }, signal) => {
+    run: async (system, _listening, { from = null }, signal) => {
       // Asked here, so that who comes with a cursor that is none, or too old, hears it before anything else.
       const { cursor } = await system.store.changesSince(from);
       return watch(system, from ?? cursor, signal);

@@ -7,6 +7,7 @@ import { isAlert } from "../mail/beat.ts";
 import { isReport, taskOf } from "../mail/task.ts";
 import type { Provenance } from "../routing/provenance.ts";
 import { textOf, type Block, type Entry } from "../transcript/entry.ts";
+import { A_PERSON } from "./words.ts";
 
 export interface ToolCalled {
   readonly id: string;
@@ -163,7 +164,7 @@ export function sayerOf({
     case null:
       return "";
     case "user":
-      return from === null || from === "a person" ? "you" : from;
+      return from === null || from === A_PERSON ? "you" : from;
     case "assistant":
       return "the model";
     case "toolResult":
@@ -282,7 +283,10 @@ function noteOf(type: string, data: Readonly<Record<string, unknown>>): Told {
       return { what: "note", text: `${word("spoke") ?? "another model"} answered in place of the usual one` };
     case "sessiond/rewound":
       // The branch that was left can be gone back to by its last number.
-      return { what: "note", text: `went back to ${numberIn(data, "to")}, from ${numberIn(data, "from")}` };
+      return {
+        what: "note",
+        text: `${data["isReturn"] === true ? "returned" : "went back"} to ${numberIn(data, "to")}, from ${numberIn(data, "from")}`,
+      };
     case "sessiond/handoff":
       return { what: "note", text: `handed over to ${word("key") ?? "another"}, file ${word("path") ?? ""}` };
     case "sessiond/pruned":

@@ -3,11 +3,14 @@
 import { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { unlessAborted, unlessLate } from "../base/waiting.ts";
+import { TITLE_CHARS_MAX } from "../limits.ts";
+import { shownTitle } from "../store/rules.ts";
+import type { Store } from "../store/store.ts";
 import type { Step } from "../upkeep/plan.ts";
 import type { Run } from "../upkeep/rounds.ts";
 import { call, just, type Caller, type Done, type System } from "./call.ts";
-import { PLAN_STEPS_MAX, UPKEEP_WAIT_SECONDS_MAX } from "./limits.ts";
-import { iso } from "./views.ts";
+import { PLAN_STEPS_MAX, TITLES_AT_ONCE, UPKEEP_WAIT_SECONDS_MAX } from "./limits.ts";
+import { brief, iso } from "./views.ts";
 
 const bytes = z.int().describe("Bytes.");
 
@@ -22,6 +25,9 @@ const totals = z.strictObject({
 const step = z.strictObject({
   do: z.enum(["purge", "archive", "rotate", "pack", "collect"]),
   sessionKey: z.string().nullable().describe("null: it is about blobs."),
+  title: z
+    .string()
+    .describe("The session's label, or the first words that a person wrote; empty: it has none, or is gone."),
   archive: z.string().nullable().describe("null: it is about no archive."),
   why: z.string().nullable().describe("Which rule of the policy; null: there is but one."),
   bytes,
@@ -68,8 +74,8 @@ const runInput = z.strictObject({
     .nullable()
     .optional()
     .describe(
-      "`erases` of the plan that you agreed to, also null: refused (`conflict`), and nothing is done, if an archive would be erased " +
-        "that was not in it. Fewer may be. Without it, whatever is due is done. A run that is under way is told as it is.",
+      "`erases` of the plan that you agreed to, also null: refused (`conflict`), and nothing is done, if other archives would be " +
+        "erased than those, also if fewer. Without it, whatever is due is done. A run that is under way is told as it is.",
     ),
   waitSeconds: z
     .int()
@@ -102,7 +108,7 @@ const runOutput = z.strictObject({
 });
 
 async function plan(
-  { upkeep, config }: System,
+  { upkeep, config, store }: System,
   _caller: Caller,
   { limit, cursor }: z.output<typeof planInput>,
   signal: AbortSignal,
@@ -118,7 +124,7 @@ async function plan(
       },
     );
   const { steps, totals: planned, over: overBytes, ...used } = shown.plan;
-  const told = steps.slice(from, from + limit).map(stepOf);
+  const told = await toldOf(store, steps.slice(from, from + limit), signal);
   const more = Math.max(0, steps.length - from - told.length);
   const next = more > 0 ? `${shown.id}.${from + told.length}` : null;
   const { mode } = config.upkeep;
@@ -133,10 +139,37 @@ function placeIn(cursor: string): readonly [id: string, from: number] {
   return [id, Number(from)];
 }
 
-function stepOf(one: Step): z.input<typeof step> {
+type Titles = Pick<Store, "session" | "archives">;
+
+/** With titles as they are now, a few at a time: what the plan was made of has none, since it is of all that there are. */
+async function toldOf(
+  store: Titles,
+  steps: readonly Step[],
+  signal: AbortSignal,
+): Promise<z.input<typeof step>[]> {
+  const told: z.input<typeof step>[] = [];
+  for (let at = 0; at < steps.length; at += TITLES_AT_ONCE) {
+    signal.throwIfAborted();
+    const some = steps.slice(at, at + TITLES_AT_ONCE);
+    told.push(...(await Promise.all(some.map(async (one) => stepOf(one, await titleOf(store, one))))));
+  }
+  return told;
+}
+
+async function titleOf(store: Titles, one: Step): Promise<string> {
+  if (!("key" in one)) return "";
+  const session =
+    "archive" in one
+      ? (await store.archives({ id: one.archive, limit: 1 })).rows[0]?.session
+      : await store.session(one.key);
+  return session == null ? "" : brief(shownTitle(session), TITLE_CHARS_MAX);
+}
+
+function stepOf(one: Step, title: string): z.input<typeof step> {
   return {
     do: one.do,
     sessionKey: "key" in one ? one.key : null,
+    title,
     archive: "archive" in one ? one.archive : null,
     why: "why" in one ? one.why : null,
     bytes: one.bytes,
@@ -158,7 +191,7 @@ async function run(
     });
   await unlessAborted(unlessLate(world, waitSeconds * 1_000, found.ended), signal);
   if (found.isRefused)
-    throw new Fault("conflict", "the plan has changed since: it would erase more than was agreed to", {
+    throw new Fault("conflict", "the plan has changed since: it would erase others than was agreed to", {
       todo: "look again: nothing was done; ask for the plan, and agree to that one",
     });
   return just(runOf(found));

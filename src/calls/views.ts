@@ -26,6 +26,7 @@ import { limitsOf } from "./bounds.ts";
 import type { System } from "./call.ts";
 
 import type { history, outbox, row, status } from "./schemas.ts";
+import { A_PERSON } from "./words.ts";
 
 type Row = z.input<typeof row>;
 type Told = z.input<typeof history>["entries"][number];
@@ -46,6 +47,8 @@ export function rowOf(system: System, session: Session): Row {
     state: now,
     since: sinceOf(state),
     step: state.kind === "running" ? state.step : null,
+    outcome: now === "ended" && state.kind === "ended" ? state.outcome : null,
+    pausing: now === "running" && session.signal === "pause",
     class: worker?.class ?? null,
     why: now === "idle" ? null : brief(whyOf(system, session, 0, worker?.waitsFor ?? []), WHY_CHARS_MAX),
     model: model.id,
@@ -289,7 +292,7 @@ export function writerOf(from: Provenance | undefined): string | null {
   if (from === undefined) return null;
   switch (from.kind) {
     case "external_user":
-      return [from.channel, from.peer].filter((part) => part !== null).join(":") || "a person";
+      return [from.channel, from.peer].filter((part) => part !== null).join(":") || A_PERSON;
     case "inter_session":
       return from.source;
     case "internal_system":

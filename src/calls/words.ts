@@ -16,6 +16,12 @@ export const KINDS = [
 
 export const STATES = ["idle", "queued", "running", "waiting", "paused", "ended"] as const;
 
+/** How sessions end. */
+export const ENDS = ["done", "failed", "killed", "timeout", "limit", "interrupted"] as const;
+
+/** Ends that somebody should look at: neither what was done nor what somebody stopped. */
+export const BAD_ENDS: ReadonlySet<string | null> = new Set(["failed", "timeout", "limit", "interrupted"]);
+
 /** How turns end. */
 export const OUTCOMES = [
   "done",
@@ -27,3 +33,6 @@ export const OUTCOMES = [
   "limit",
   "interrupted",
 ] as const;
+
+/** Who wrote what came through no channel: somebody at a terminal or a page. */
+export const A_PERSON = "a person";

@@ -2,10 +2,10 @@
 
 import { Fault } from "../base/fault.ts";
 import { RealWorld } from "../base/world.ts";
-import type { Output } from "../calls/door.ts";
+import type { Input, Output } from "../calls/door.ts";
 import { unlessAgreed } from "./agreed.ts";
 import type { Client } from "./client.ts";
-import { SESSION, textOf, type Command, type Invocation } from "./command.ts";
+import { SESSION, textOf, type Command, type Invocation, type Options } from "./command.ts";
 import { archivedAlike, keyOf, spellings } from "./key.ts";
 import {
   ago,
@@ -172,21 +172,41 @@ export const restore: Command = {
       about: "bring back what was archived below it in the same moment, and nothing older",
     },
   ],
-  run: async (invocation) => {
-    const { args, options, client: find, screen, signal } = invocation;
+  run: async ({ args, options, client: find, screen, signal }) => {
+    const [swap, below] = [options["swap"] === true, belowIn(options)];
     const client = await find();
-    const [swap, tree] = [options["swap"] === true, options["tree"] === true];
-    const together = options["together"] === true;
     const text = args[0] ?? "";
-    const living = tree && !swap ? await livingKey(client, text, signal) : null;
-    if (living !== null) return await restoredBelow(invocation, client, living);
-    const { id, why } = await meant(client, text, signal);
-    const back = await client.call("restore", { id, swap, tree, together }, signal);
+    const living = below === "all" && !swap ? await livingKey(client, text, signal) : null;
+    const archived = living === null ? await meant(client, text, signal) : null;
+    const back = await restored(client, { id: archived?.id ?? living ?? "", swap, below }, signal);
     if (screen.json) json(screen, back);
-    else screen.out(toldOf(back, why));
+    else screen.out(archived === null ? toldBelow(back) : toldOf(back, archived.why));
     return 0;
   },
 };
+
+function belowIn(options: Options): "none" | "together" | "all" {
+  const [isAll, isTogether] = [options["tree"] === true, options["together"] === true];
+  if (isAll && isTogether)
+    throw new Fault(
+      "bad_input",
+      "--tree brings back all that is below it, --together only what went with it: say one of them",
+    );
+  return isAll ? "all" : isTogether ? "together" : "none";
+}
+
+/** Time after time, until nothing is left: cut off in between and asked again, it goes on. */
+async function restored(
+  client: Client,
+  asked: Input<"restore">,
+  signal: AbortSignal,
+): Promise<Output<"restore">> {
+  for (let below = 0; ;) {
+    const back = await client.call("restore", asked, signal);
+    below += back.below;
+    if (back.left === 0) return { ...back, below };
+  }
+}
 
 function toldOf({ sessionKey, entries, archived, ...tree }: Output<"restore">, why: Archive["why"]): string {
   const { below, away, taken } = tree;
@@ -209,6 +229,12 @@ function leftOf(taken: number): string {
   return `left ${many(taken, "archive")} below it: ${taken === 1 ? "its key has" : "their keys have"} a session now\n`;
 }
 
+/** Of a session that is there. */
+function toldBelow({ sessionKey, below, taken }: Output<"restore">): string {
+  const words = below === 0 ? "nothing came back" : `${many(below, "session")} came back`;
+  return `${sessionKey} is there; ${words} below it\n${taken === 0 ? "" : leftOf(taken)}`;
+}
+
 /** Null: it is none of a session that is there. */
 async function livingKey(client: Client, text: string, signal: AbortSignal): Promise<string | null> {
   const find = async (): Promise<string | null> => {
@@ -217,24 +243,6 @@ async function livingKey(client: Client, text: string, signal: AbortSignal): Pro
     return sessionKey;
   };
   return await unlessNone(find, () => Promise.resolve(null));
-}
-
-/** Time after time, until nothing is left: cut off in between and asked again, it goes on. */
-async function restoredBelow(invocation: Invocation, client: Client, sessionKey: string): Promise<number> {
-  const { screen, signal } = invocation;
-  let restored = 0;
-  let back: Output<"restore">;
-  do {
-    back = await client.call("restore", { id: sessionKey, tree: true }, signal);
-    restored += back.below;
-  } while (back.away > 0);
-  const { taken } = back;
-  if (screen.json) json(screen, { sessionKey, below: restored, taken });
-  else {
-    const words = restored === 0 ? "nothing came back" : `${many(restored, "session")} came back`;
-    screen.out(`${sessionKey} is there; ${words} below it\n${taken === 0 ? "" : leftOf(taken)}`);
-  }
-  return 0;
 }
 
 /** A session that is out of the way is not among those that a short key is looked for in. */

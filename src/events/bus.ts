@@ -28,6 +28,8 @@ export type Event =
       readonly step: number;
       readonly kind: "text" | "thinking";
       readonly text: string;
+      /** The first of what a model says. What was told of the same step before it comes from a try that failed, and is over. */
+      readonly begins?: true;
     };
 
 export class Bus {

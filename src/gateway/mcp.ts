@@ -131,7 +131,7 @@ function serverFor(sdk: Sdk, gate: Gate, version: string, asker: Asker): Server 
     }
     const off = progressing(gate, request);
     try {
-      return await resultOf(gate, { ...asker, caller: callerFor(found, asker.caller) }, found.call, {
+      return await resultOf(gate, asker, found, {
         input: params.arguments ?? {},
         signal: request.mcpReq.signal,
       });
@@ -146,26 +146,22 @@ function toolsFor({ scope }: Person): Tool[] {
   return TOOLS.filter((each) => isWithin(each.scope, scope)).map(({ tool }) => tool);
 }
 
-/** Of a tool that says that it only reads nothing is changed, whatever else the caller may. */
-function callerFor({ tool }: McpTool, caller: Person): Person {
-  return tool.annotations?.readOnlyHint === true ? { ...caller, onlyAsks: true } : caller;
-}
-
 interface Running {
   readonly input: unknown; // the door looks whether it fits
   readonly signal: AbortSignal;
 }
 
-/** P2, P3. */
+/** P2, P3. By a tool that says that it only reads nothing is changed, whatever else the caller may. */
 async function resultOf(
   gate: Gate,
   { caller, over }: Asker,
-  name: CallName,
+  { tool, call: name }: McpTool,
   { input, signal }: Running,
 ): Promise<CallToolResult> {
   const until = AbortSignal.any([signal, over]);
   try {
-    const output = await gate.door.call(name, caller, input as Input<CallName>, until);
+    const how = tool.annotations?.readOnlyHint === true ? "ask" : "call";
+    const output = await gate.door[how](name, caller, input as Input<CallName>, until);
     return { content: [{ type: "text", text: JSON.stringify(output) }], structuredContent: { ...output } };
   } catch (error) {
     const fault = faultOf(error);

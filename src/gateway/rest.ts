@@ -56,8 +56,7 @@ function called(gate: Gate, name: CallName, { http, input }: Call & { readonly h
     }
     const given = { ...queried(context, types), ...inPath(context, route, types) };
     // Who only asks changes nothing, whatever else it may: browsers and caches ask again as they like.
-    const who = { ...caller, onlyAsks: true } as const;
-    return context.json((await gate.door.call(name, who, given as Input<CallName>, over)) as object);
+    return context.json((await gate.door.ask(name, caller, given as Input<CallName>, over)) as object);
   };
 }
 

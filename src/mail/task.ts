@@ -14,6 +14,9 @@ const ABORT = "cause:abort:";
 /** How a report says by what it comes: nothing else that one session writes to another says so. */
 export const REPORT_TOOL = "report";
 
+/** How a task says by what a session gave it, whichever tool that was: nothing else that one writes to another says so. */
+export const TASK_TOOL = "sessions_spawn";
+
 /** What became of a task, for whoever gave it. */
 export function reportId(task: string): string {
   return `${REPORT}${task}`;

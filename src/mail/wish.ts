@@ -22,6 +22,7 @@ export interface Wishes {
     readonly to: { readonly id: string; readonly seq: number };
     readonly contextSeq: number;
     readonly after: number;
+    readonly isReturn?: boolean; // the entry is of a branch that was left; absent in letters of an older version
   };
   /** Go on in a new file, which begins with what the model is shown. */
   readonly rotate: { readonly transcript: string }; // the id of the new file

@@ -103,6 +103,8 @@ export interface Rewound {
   readonly to: number; //            the seq of that entry
   readonly from: number; //          and where it was
   readonly contextTokens: number; // as that path has it; 0: nobody on it says
+  readonly left: number; //          messages that a model was shown before, and is not any more; absent in older notes
+  readonly isReturn: boolean; //     the entry is of a branch that had been left; absent there, too
 }
 
 /**

@@ -154,6 +154,16 @@ export function seekSeq(source: Source, seq: number, from = 0): number {
   return source.size;
 }
 
+/** Where the lines begin that stand just before a line and cannot be read; the line itself where there are none. */
+export function hurtBefore(source: Source, offset: number): number {
+  let first = offset;
+  for (const line of linesBackward(source, offset, PROBE_BYTES)) {
+    if (decodeOwn(line).item.type !== "gap") break;
+    first = line.offset;
+  }
+  return first;
+}
+
 /**
  * Which seqs at or after `from` are on the active path. Reads the file once from its end, keeps only numbers. An entry that does not
  * stand where its number is looked for has a wrong one (R4): what has that number is another, which need not be on the path.

@@ -104,9 +104,12 @@ async function askOnce(
 ): Promise<Answer> {
   const { held, turn, step, signal, request, slot, isSilent } = question;
   const { key } = held;
+  let begins: { readonly begins?: true } = { begins: true };
   return await answeredBy(model, { request, slot, signal, clean }, ({ kind, text }) => {
     if (kind === "text") words.push(text);
-    if (isSilent !== true && !bus.isQuiet(key)) bus.tell({ type: "delta", key, turn, step, kind, text });
+    if (isSilent !== true && !bus.isQuiet(key))
+      bus.tell({ type: "delta", key, turn, step, kind, text, ...begins });
+    begins = {};
   });
 }
 

@@ -27,6 +27,12 @@ async function pathTo(
   return path.reverse();
 }
 
+/** Messages that are on the path no more. */
+function leftOf(before: readonly Entry[], path: readonly Entry[]): number {
+  const stays = new Set(path.map(({ id }) => id));
+  return before.filter(({ id, type }) => type === "message" && !stays.has(id)).length;
+}
+
 interface RewindParts {
   readonly store: Pick<Store, "entries">;
   readonly answers: Answers;
@@ -34,7 +40,7 @@ interface RewindParts {
 
 /** Taken in the commit that goes back, or that says why not: so it happens once. */
 export async function obeyRewind({ store, answers }: RewindParts, held: Held, order: Mail): Promise<void> {
-  const { to, contextSeq, after } = wishedIn(order, "rewind");
+  const { to, contextSeq, after, isReturn = false } = wishedIn(order, "rewind");
   const { id, lastSeq, copied } = held.row.transcript;
   const refused = async (reason: string): Promise<void> => {
     await held.commit({ take: [order.id] });
@@ -44,10 +50,12 @@ export async function obeyRewind({ store, answers }: RewindParts, held: Held, or
     return await refused(`something was said since: it is at entry ${lastSeq}, and was at ${after}`);
   const path = await pathTo(store, id, { to, contextSeq });
   // Children that have reported since are not waited for again.
-  const inFlight = new Set(tasksIn(await held.entries(), copied).map((task) => task.id));
+  const before = await held.entries();
+  const inFlight = new Set(tasksIn(before, copied).map((task) => task.id));
   const reported = tasksIn(path, copied).flatMap((task) => (inFlight.has(task.id) ? [] : [task.id]));
   const contextTokens = contextTokensIn(path) ?? 0;
-  const data: Rewound = { to: to.seq, from: lastSeq, contextTokens };
+  const left = leftOf(before, path);
+  const data: Rewound = { to: to.seq, from: lastSeq, contextTokens, left, isReturn };
   const note: Body = { type: "custom", customType: REWOUND, data };
   try {
     const entries = [note, ...tasksLeftNote(reported)];

@@ -1,4 +1,4 @@
-// Who agrees to a plan agrees to what it erases, and to nothing that comes to be due while the question stands.
+// Who agrees to a plan agrees to what it erases, and to nothing else that comes to be due while the question stands.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -7,9 +7,6 @@ import { DAY, make, NOTHING, NOW, SetClock } from "../../test/fixtures/upkeep.ts
 import { openLog } from "../base/log.ts";
 import { parseKey } from "../routing/key.ts";
 import { MemoryStore } from "../store/memory.ts";
-import { Agreements } from "./agreed.ts";
-import { AGREED_IDS_MAX, AGREED_PLANS_MAX } from "./limits.ts";
-import type { Plan, Step } from "./plan.ts";
 import { Upkeep, type Run } from "./rounds.ts";
 
 interface Scene {
@@ -61,16 +58,53 @@ test("what has come to be due since the plan was shown is not erased: nothing is
   assert.deepEqual(await left(), ["c"]);
 });
 
-test("to erase fewer than was agreed to is fine", async (t) => {
+test("who agreed to more than is due now is asked again; when nothing is erased any more, there is nothing to ask", async (t) => {
   const { world, store, upkeep, left } = await scene(t);
   world.set(NOW + DAY);
   const { erases, totals } = (await upkeep.show()).plan;
   assert.equal(totals.purge, 2);
-  const [first] = (await store.archives({})).rows;
+  const [first, second] = (await store.archives({})).rows;
   await store.commit([{ do: "restore", archive: first?.id ?? "", over: null }]);
-  const done = await over(upkeep.run(erases));
-  assert.deepEqual([done.isRefused, done.report?.purged], [false, 1]);
+  assert.equal((await over(upkeep.run(erases))).isRefused, true);
+  assert.deepEqual(await left(), ["b", "c"]);
+  await store.commit([{ do: "restore", archive: second?.id ?? "", over: null }]);
+  assert.equal((await over(upkeep.run(erases))).isRefused, false);
   assert.deepEqual(await left(), ["c"]);
+});
+
+test("nobody is refused because of what somebody else agreed to: their own run comes after that one", async (t) => {
+  const { upkeep, left } = await scene(t);
+  const { erases } = (await upkeep.show()).plan;
+  const [stale, mine, same, whatever] = [
+    upkeep.run("another plan"),
+    upkeep.run(erases),
+    upkeep.run(erases),
+    upkeep.run(),
+  ];
+  assert.equal(same, mine);
+  assert.deepEqual(
+    [stale, mine, whatever].map(({ id }) => upkeep.find(id)),
+    [stale, mine, whatever],
+  );
+  for (const each of [stale, mine, whatever]) await over(each);
+  assert.deepEqual([stale.isRefused, mine.isRefused, whatever.isRefused], [true, false, false]);
+  assert.deepEqual([mine.report?.purged, whatever.report?.purged], [1, 0]);
+  assert.deepEqual(await left(), ["b", "c"]);
+});
+
+test("who comes while a run looks that does whatever is due, or while one does what it may, joins it", async (t) => {
+  const { world, upkeep, left } = await scene(t);
+  const due = upkeep.run();
+  assert.equal(upkeep.run("another plan"), due);
+  await over(due);
+  world.set(NOW + DAY);
+  const { erases } = (await upkeep.show()).plan;
+  const agreed = upkeep.run(erases);
+  while (agreed.plan === null) await new Promise(setImmediate);
+  assert.equal(agreed.report, null);
+  assert.equal(upkeep.run("another plan"), agreed);
+  await over(agreed);
+  assert.deepEqual([agreed.isRefused, await left()], [false, ["c"]]);
 });
 
 test("who was shown a plan that erases nothing has agreed to that; who says nothing has agreed to whatever is due", async (t) => {
@@ -84,32 +118,4 @@ test("who was shown a plan that erases nothing has agreed to that; who says noth
   assert.deepEqual(await left(), ["a", "b", "c"]);
   assert.equal((await over(upkeep.run())).report?.purged, 1);
   assert.deepEqual(await left(), ["b", "c"]);
-});
-
-function planOf(erases: string, archives: readonly string[]): Plan {
-  const steps = archives.map((archive) => ({ do: "purge", archive }) as unknown as Step);
-  const totals = { purge: steps.length, archive: 0, rotate: 0, pack: 0, collect: 0 };
-  return { steps, totals, erases, usedBytes: 0, leftBytes: 0, over: 0 };
-}
-
-test("of few plans is remembered what they erase, and of none that erases very many; the same is known by its name alone", () => {
-  const agreements = new Agreements();
-  const names = Array.from({ length: AGREED_PLANS_MAX + 1 }, (_, at) => `plan ${at}`);
-  for (const name of names) agreements.show(planOf(name, ["a", "b"]));
-  const fewer = planOf("fewer", ["a"]);
-  assert.deepEqual(
-    names.map((name) => agreements.holds(fewer, name)),
-    [false, ...names.slice(1).map(() => true)],
-  );
-  assert.equal(agreements.holds(planOf("plan 0", ["a", "b"]), "plan 0"), true);
-  agreements.show(
-    planOf(
-      "huge",
-      Array.from({ length: AGREED_IDS_MAX + 1 }, (_, at) => (at === 0 ? "a" : `h${at}`)),
-    ),
-  );
-  assert.deepEqual(
-    [agreements.holds(fewer, "huge"), agreements.holds(fewer, names.at(-1) ?? "")],
-    [false, true],
-  );
 });

@@ -18,13 +18,6 @@ export const PLAN_KEPT_MS = 60_000;
  */
 export const PLAN_LONG_MS = 10_000;
 
-/**
- * Plans that were shown of which is remembered what they would erase, and how many archives that is at most: a few megabytes together.
- * Who agreed to another is asked again, unless the plan of now erases exactly the same.
- */
-export const AGREED_PLANS_MAX = 4;
-export const AGREED_IDS_MAX = 10_000;
-
 /** Sessions archived, or archives erased, in one commit. A commit that waits behind it waits some milliseconds. */
 export const ARCHIVE_AT_ONCE = 24;
 

@@ -12,7 +12,6 @@
 import { Fault } from "../base/fault.ts";
 import { CALLED_OFF, unlessAborted } from "../base/waiting.ts";
 import type { Use } from "../store/store.ts";
-import { Agreements } from "./agreed.ts";
 import { applied, NOTHING_DONE, type Applying, type Progress, type Report } from "./apply.ts";
 import { gatheredPlan, type Gathering } from "./gather.ts";
 import {
@@ -27,14 +26,18 @@ import type { Plan, Totals } from "./plan.ts";
 export type UpkeepParts = Omit<Applying, "store"> &
   Omit<Gathering, "store"> & { readonly store: Applying["store"] & Gathering["store"] };
 
+/** The archives that a run may erase, as the plan that was shown calls them together; null: none. Undefined: whatever is due. */
+export type Agreed = string | null | undefined;
+
 /** A run that somebody asked for, or that was due. */
 export interface Run {
   readonly id: string;
+  readonly agreed: Agreed;
   readonly startedAtMs: number;
   readonly progress: Progress;
   readonly plan: Plan | null; //       null: it is being made
   readonly report: Report | null; //   null: it is under way
-  readonly isRefused: boolean; //      it would have erased more than was agreed to: nothing was done
+  readonly isRefused: boolean; //      it would have erased others than was agreed to: nothing was done
   /** Rejects when it could not be done, or our code is wrong. */
   readonly ended: Promise<void>;
 }
@@ -71,11 +74,10 @@ export class Upkeep {
     over: 0,
     done: NOTHING_DONE,
   };
-  readonly #agreements = new Agreements();
   #looking: Promise<Plan> | null = null; //  null: nobody looks
   #shown: (Shown & { readonly tookMs: number }) | null = null; // null: nobody asked lately
   #showing: Promise<Shown> | null = null; // null: nobody asks
-  #run: Mutable<Run> | null = null; //       the newest; null: there was none
+  #runs: readonly Mutable<Run>[] = []; //    the newest, and before it those that have not ended
   #busy: Promise<unknown> = Promise.resolve(); // one run after the other
   #packing: Promise<unknown> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
@@ -137,7 +139,6 @@ export class Upkeep {
     const madeAtMs = world.nowMs();
     const shown = { id: world.newId(), madeAtMs, tookMs: madeAtMs - fromMs, plan };
     this.#shown = shown;
-    this.#agreements.show(plan);
     void this.#forgetLater(shown);
     return shown;
   }
@@ -152,14 +153,16 @@ export class Upkeep {
   }
 
   /**
-   * The one that is under way, or a new one. `agreed`: what it may erase, as the plan that was shown calls it (null: nothing). If it
-   * would erase anything else, it does nothing at all. Without it, whatever is due is done.
+   * The one that is under way, or a new one. If it would erase anything else than was agreed to, it does nothing at all. So nobody
+   * joins one that may yet be refused because of what somebody else agreed to: their own comes after it.
    */
-  run(agreed?: string | null): Run {
-    if (this.#run !== null && this.#run.report === null) return this.#run;
+  run(agreed?: Agreed): Run {
+    const joined = this.#runs.find((one) => one.report === null && isFor(one, agreed));
+    if (joined !== undefined) return joined;
     const { world } = this.#parts;
     const run: Mutable<Run> = {
       id: world.newId(),
+      agreed,
       startedAtMs: world.nowMs(),
       progress: NO_PROGRESS,
       plan: null,
@@ -167,15 +170,15 @@ export class Upkeep {
       isRefused: false,
       ended: Promise.resolve(),
     };
-    this.#run = run;
-    run.ended = this.#inTurn(() => this.#whole(run, agreed));
+    this.#runs = [...this.#runs.filter(({ report }) => report === null), run];
+    run.ended = this.#inTurn(() => this.#whole(run));
     run.ended.catch(() => {}); // Whoever waits for it hears of it; the round logs it.
     return run;
   }
 
   /** Null: there is none of that name, or it was another start's. */
   find(id: string): Run | null {
-    return this.#run?.id === id ? this.#run : null;
+    return this.#runs.find((one) => one.id === id) ?? null;
   }
 
   /** Archives that were just made. One that could not be packed is left to the next round. */
@@ -224,10 +227,12 @@ export class Upkeep {
     return plan;
   }
 
-  async #whole(run: Mutable<Run>, agreed: string | null | undefined): Promise<void> {
+  async #whole(run: Mutable<Run>): Promise<void> {
+    const { agreed } = run;
     try {
       run.plan = await this.plan();
-      if (agreed !== undefined && !this.#agreements.holds(run.plan, agreed)) {
+      const { erases } = run.plan;
+      if (agreed !== undefined && erases !== null && erases !== agreed) {
         run.isRefused = true;
         run.report = NOTHING_DONE;
         return;
@@ -297,6 +302,11 @@ export class Upkeep {
     if (!isOld) this.#said = { atMs: nowMs, planned, over };
     return !isOld;
   }
+}
+
+/** Once there is a plan and it goes on, it is not refused any more. */
+function isFor({ plan, agreed: others }: Run, agreed: Agreed): boolean {
+  return plan !== null || others === undefined || others === agreed;
 }
 
 function isLike(a: number, b: number): boolean {

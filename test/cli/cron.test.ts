@@ -90,7 +90,7 @@ test("jobs are added, fire, are listed, shown, changed, run and removed from a s
   assert.match(shown.out, /\n {2}missed +coalesce\n/);
   assert.match(
     shown.out,
-    /\n {2}so far +0 of its times ran, 0 skipped, 0 coalesced; runs asked for are not counted\n/,
+    /\n {2}so far +no run by its schedule; runs that somebody asked for do not count\n/,
   );
   assert.match(shown.out, /\n {2}added +20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d)? \S+ by a person\n/);
   const job = await asJson<Output<"job">>("show", "morning");

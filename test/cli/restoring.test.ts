@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { RESTORED_BELOW_MAX } from "../../src/calls/limits.ts";
-import { parseKey } from "../../src/routing/key.ts";
+import { parseKey, type SessionKey } from "../../src/routing/key.ts";
 import { scratch } from "../fixtures/home.ts";
 import { filled, opening } from "../fixtures/upkeep.ts";
 import { Daemon } from "../gateway/daemon.ts";
@@ -54,27 +54,43 @@ test("restore says what is still archived below, and --tree brings it back, befo
     (await run("restore", "proj", "--together")).out,
     /is back: \d+ entries, and 1 below it\n1 below it is still archived/,
   );
+  const both = await run("restore", "proj", "--tree", "--together");
+  assert.deepEqual([both.exit, both.out], [64, ""]);
+  assert.match(both.err, /say one of them/);
 });
 
-test("--tree brings back more below a session that is there than one commit takes", async (t) => {
-  const home = join(scratch(t), "home");
-  const top = parseKey("agent:main:thread:top");
+/** Three levels, of which more than one commit takes are archived below the first; with it, if it is not `kept`. */
+async function largeTree(home: string, top: SessionKey, isKept: boolean): Promise<void> {
   await filled(home, async (store, world) => {
-    await store.commit([opening(top, world.newId())]);
-    const children = Array.from({ length: RESTORED_BELOW_MAX + 1 }, (_, n) => {
-      return [parseKey(`agent:main:subagent:c${n}`), world.newId()] as const;
+    const middle = parseKey("agent:main:subagent:middle");
+    const lows = Array.from({ length: RESTORED_BELOW_MAX }, (_, n) => parseKey(`agent:main:subagent:c${n}`));
+    const tree = [top, middle, ...lows].map((key, at) => {
+      return { ...opening(key, world.newId()), parent: at === 0 ? null : at === 1 ? top : middle };
     });
-    await store.commit(children.map(([key, transcript]) => ({ ...opening(key, transcript), parent: top })));
+    await store.commit(tree);
+    const gone = tree.slice(isKept ? 1 : 0).toReversed();
     await store.commit(
-      children.map(([key, transcript]) => {
+      gone.map(({ key, transcript }) => {
         return { do: "archive", key, expect: { transcript, lastSeq: 0 }, why: "asked" };
       }),
     );
   });
-  const daemon = await Daemon.start(t, { home });
-  const { out } = await ran(t, daemon, "restore", "top", "--tree");
-  assert.equal(out, `${top} is there; ${RESTORED_BELOW_MAX + 1} sessions came back below it\n`);
-  assert.deepEqual((await daemon.call("archives", {})).archives, []);
+}
+
+test("--tree and --together bring back more than one commit takes, below a session that is there or with it", async (t) => {
+  const top = parseKey("agent:main:thread:top");
+  const more = RESTORED_BELOW_MAX + 1;
+  for (const [isKept, option, told] of [
+    [true, "--tree", `${top} is there; ${more} sessions came back below it\n`],
+    [false, "--together", `${top} is back: 0 entries, and ${more} below it\n`],
+  ] as const) {
+    const home = join(scratch(t), "home");
+    await largeTree(home, top, isKept);
+    const daemon = await Daemon.start(t, { home });
+    assert.equal((await ran(t, daemon, "restore", "top", option)).out, told);
+    assert.deepEqual((await daemon.call("archives", {})).archives, []);
+    await daemon.call("status", { sessionKey: top });
+  }
 });
 
 test("a sub-agent that is archived is known by the beginning of its id", async (t) => {

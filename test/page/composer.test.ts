@@ -195,7 +195,7 @@ test("a command is obeyed once, however often Enter is pressed; Stop says what i
   const stop = page.getByRole("button", { name: /^Stop the turn/ });
   assert.equal((await stop.innerText()).trim(), "Stop");
   await daemon.call("set", { sessionKey: MAIN, queueMode: "followup" });
-  await page.getByLabel("While it works").getByText("as set (followup)").waitFor({ state: "attached" });
+  await page.getByLabel("While it works").getByText("Follow up (as set)").waitFor({ state: "attached" });
   await say(page, "/nonsense");
   await page.getByRole("button", { name: "Send it as a message" }).click();
   await page.getByLabel("Messages on their way").getByText("read after this turn").waitFor();
@@ -213,7 +213,8 @@ test("pictures and text files arrive with the message and its model; what is nei
     { name: "program", mimeType: "application/octet-stream", buffer: Buffer.from([0x7f, 0x45, 0, 0xff]) },
     { name: "huge.txt", mimeType: "text/plain", buffer: Buffer.alloc(1024 * 1024, "a") },
   ]);
-  await page.getByText("program is neither text nor a picture").waitFor();
+  const refusals = page.getByRole("form", { name: "Write to this session" }).getByLabel("Not attached");
+  await refusals.getByText("program is neither text nor a picture").waitFor();
   await page.getByText("huge.txt has 1.0 MB").waitFor();
   await page.getByLabel("Attached").getByText("notes.md").waitFor();
   await page.getByRole("button", { name: "Remove twice.png" }).click();

@@ -114,6 +114,34 @@ test("a child that works is not said to be gone when the page has to ask for it 
   await child.getByText("running").waitFor();
 });
 
+test("whose export it is is said in the head of another session, also when its row is not known any more", async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.call("ask", { sessionKey: "agent:main:thread:other", message: "hi" });
+  const page = await visit(t, daemon, { at: HERE });
+  const wire = await between(page);
+  const held = Promise.withResolvers<undefined>();
+  await page.route("**/rpc", async (route) => {
+    if (/"method":"entries".*"from":1\b/.test(route.request().postData() ?? "")) await held.promise;
+    await route.continue().catch(() => {}); // It was called off meanwhile.
+  });
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("menuitem", { name: "As JSONL" }).click();
+  await page.getByText(/^Exporting: 0 entries/).waitFor();
+  await page.evaluate(`location.hash = "#/session/agent%3Amain%3Athread%3Aother"`);
+  await page.getByText(/^Exporting main: 0 entries/).waitFor();
+  const asking = page.waitForResponse((response) =>
+    /"status".*thread:other/.test(response.request().postData() ?? ""),
+  );
+  wire.end("cursor_expired");
+  await asking;
+  await page.evaluate(`location.hash = "#/settings"`);
+  await page.getByText(/^Exporting/).waitFor({ state: "detached" });
+  await page.goBack();
+  await page.getByText(/^Exporting main: 0 entries/).waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  held.resolve(undefined);
+});
+
 test("changes that are refused for good are not asked for as fast as they are refused", async (t) => {
   const daemon = await Daemon.start(t);
   const page = await visit(t, daemon, { at: HERE });

@@ -144,4 +144,14 @@ test("on a phone the views have words at the bottom, and all of them fit", async
     "[...document.querySelectorAll('.rail li a span')].some((each) => each.scrollWidth > each.parentElement.clientWidth)";
   assert.equal(await page.evaluate(isCut), false);
   assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390);
+  // What a session is called has the whole of its cell.
+  const sessionKey = "agent:main:thread:budget-planner-b";
+  await daemon.call("send", { sessionKey, message: "words that have no room here" });
+  await page.getByRole("row", { name: /budget-planner-b/ }).waitFor();
+  const beside = `(() => {
+    const name = [...document.querySelectorAll(".session > .name")].find((each) => each.textContent.startsWith("budget"));
+    return [name.scrollWidth - name.clientWidth, name.parentElement.clientWidth - name.offsetWidth];
+  })()`;
+  const [cut = 0, left = 0] = await page.evaluate<readonly number[]>(beside);
+  assert.ok(cut === 0 || left < 24, `${cut} px are cut, and ${left} px left`);
 });

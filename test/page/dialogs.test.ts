@@ -7,21 +7,8 @@ import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { Daemon } from "../gateway/daemon.ts";
 import { visit } from "./browser.ts";
+import { held } from "./holding.ts";
 import { MAIN, until } from "./stage.ts";
-
-/** A call of the page that reaches the daemon only when it is let go: the way to it may be slow. */
-async function held(page: Page, name: string): Promise<() => Promise<void>> {
-  const gate = Promise.withResolvers<void>();
-  await page.route("**/rpc", async (route) => {
-    const { method } = route.request().postDataJSON() as { readonly method: string };
-    if (method === name) await gate.promise;
-    await route.continue().catch(() => {}); // The page is closed already, where the test failed.
-  });
-  return async () => {
-    gate.resolve();
-    await page.unroute("**/rpc");
-  };
-}
 
 /** Whether it is what a click on its middle would reach. */
 async function isOnTop(page: Page, of: Locator): Promise<boolean> {
@@ -79,6 +66,7 @@ test("what has begun is not taken back: the question says so, and who leaves it 
 
   // What is refused after somebody left is told, and stays until it was read; what went well does not.
   letGo = await held(page, "spawn");
+  await spawn.getByText("More", { exact: true }).click();
   await spawn.getByRole("spinbutton", { name: "Limit, in US dollars", exact: true }).fill("-1");
   await spawn.getByRole("button", { name: "Spawn" }).click();
   await page.keyboard.press("Escape");
@@ -147,7 +135,10 @@ test("a question says at its field what was refused there, and everything else a
   const spawn = page.getByRole("dialog", { name: "Spawn a sub-agent" });
   const limit = spawn.getByLabel("Limit, in US dollars");
   await spawn.getByLabel("Task").fill("!say hi");
+  await spawn.getByText("More", { exact: true }).click(); // What is seldom needed.
   await limit.fill("-1");
+  await spawn.getByText("More", { exact: true }).click();
+  await limit.waitFor({ state: "hidden" });
   await spawn.getByLabel("Task").press("ControlOrMeta+Enter"); // It sends, where Enter is another line.
   await spawn.getByRole("alert").filter({ hasText: "a number above 0" }).waitFor();
   assert.equal(await limit.getAttribute("aria-invalid"), "true");

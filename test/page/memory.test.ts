@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { Daemon } from "../gateway/daemon.ts";
 import { visit } from "./browser.ts";
+import { until } from "./stage.ts";
 
 const ANN = "memory/people/ann.md";
 
@@ -27,11 +28,15 @@ test("a note is begun, kept as a draft over a reload and another view, saved and
   await page.getByText("Nothing is written down yet").waitFor();
   await page.getByRole("button", { name: "New note…" }).click();
   const dialog = page.getByRole("dialog", { name: "New note of main" });
-  await dialog.getByLabel("Path").fill("people/ann.md");
+  await dialog.getByLabel("Path").fill("../ann.md");
   await dialog.getByRole("button", { name: "Begin" }).click();
   await dialog.getByRole("alert").filter({ hasText: "it is not in memory/" }).waitFor();
-  await dialog.getByLabel("Path").fill(ANN);
+  await dialog.getByLabel("Path").fill("people/ann.md"); // The folder of all notes is meant, and it is said that it is.
   await dialog.getByRole("button", { name: "Begin" }).click();
+  await page
+    .getByRole("status")
+    .filter({ hasText: `Its path is ${ANN}` })
+    .waitFor();
   const field = page.getByLabel(`Text of ${ANN}`);
   await field.fill("# Ann\n\nlikes <i>green</i> tea");
   await assert.rejects(textOf(daemon, ANN), /ann\.md/, "nothing is written before it is saved");
@@ -55,7 +60,7 @@ test("a note is begun, kept as a draft over a reload and another view, saved and
 
   await page.getByRole("link", { name: "Memory" }).click();
   await page.getByRole("link", { name: "ann.md not saved" }).click();
-  await field.press("Control+s");
+  await field.press("Control+Enter");
   await saved(page, ANN);
   assert.equal(await textOf(daemon, ANN), "# Ann\n\nlikes <i>green</i> tea");
   const note = page.getByRole("article", { name: ANN });
@@ -110,6 +115,41 @@ test("when another writes meanwhile, both texts are there, and who typed decides
   await question.getByRole("button", { name: "Delete" }).click();
   await page.getByText("Nothing is written down yet").waitFor();
   await assert.rejects(textOf(daemon, ANN), /ann\.md/);
+});
+
+test("what is edited is the note as it is now; Ctrl+S goes on writing, and who comes after another is told without figures", async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.call("writeMemory", { path: ANN, text: "first" });
+  const page = await visit(t, daemon, { at: at(ANN) });
+  await page.getByRole("article", { name: ANN }).getByText("first").waitFor();
+  await daemon.call("writeMemory", { path: ANN, text: "theirs" }); // The page does not hear of it.
+  await page.getByRole("button", { name: "Edit" }).click();
+  const field = page.getByLabel(`Text of ${ANN}`);
+  await field.waitFor();
+  assert.equal(await field.inputValue(), "first\ntheirs\n");
+
+  await field.press("Control+End");
+  await page.keyboard.type("mine");
+  await page.keyboard.press("Control+s");
+  await saved(page, ANN);
+  await page.getByText("no changes").waitFor();
+  await page.keyboard.type(", too"); // The caret is where it was.
+  await page.keyboard.press("Control+s");
+  await until(async () => (await textOf(daemon, ANN)) === "first\ntheirs\nmine, too");
+  await page.getByText("no changes").waitFor();
+
+  await daemon.call("writeMemory", { path: ANN, text: "again" });
+  await page.keyboard.type("!");
+  await page.keyboard.press("Control+s");
+  const banner = page.getByRole("alert").filter({ hasText: "somebody else wrote this note meanwhile" });
+  await banner.waitFor();
+  assert.doesNotMatch((await banner.textContent()) ?? "", /\d/);
+  assert.equal(
+    await page.getByText(`Saved ${ANN}`).count(),
+    0,
+    "what was saved before is not what this is about",
+  );
+  assert.equal(await field.inputValue(), "first\ntheirs\nmine, too!");
 });
 
 test("a note of several pages is read and saved whole; what is discarded is named, and a token that may only look is told so", async (t) => {

@@ -14,7 +14,25 @@ async function onSend(page: Page, run: (route: Route) => Promise<unknown>): Prom
   return () => void (isOver = true);
 }
 
-test("a message is sent by the token that it was written under, and by no other; without one nothing is asked", async (t) => {
+/** Files are read when that is called which tells what the tab keeps afterwards. */
+const SLOW_FILES = `
+  const read = File.prototype.arrayBuffer;
+  const [held, whole] = [Promise.withResolvers(), Promise.withResolvers()];
+  File.prototype.arrayBuffer = async function () {
+    await held.promise;
+    const bytes = await read.call(this);
+    whole.resolve();
+    return bytes;
+  };
+  window.letGo = async () => {
+    held.resolve();
+    await whole.promise;
+    for (let turn = 0; turn < 100; turn += 1) await null; // Whoever waits for it goes on before.
+    return Object.keys(sessionStorage).join();
+  };
+`;
+
+test("a message is sent by the token that it was written under, and by no other; without one nothing is asked, and nothing kept", async (t) => {
   const daemon = await Daemon.start(t);
   const alice = await daemon.call("createToken", { name: "alice", scope: "operate" });
   const page = await open(t, { url: daemon.url, token: alice.token });
@@ -25,8 +43,20 @@ test("a message is sent by the token that it was written under, and by no other;
   const release = await onSend(page, (route) => route.abort());
   await say(page, "of alice");
   await pending.getByText("It is tried again by itself").waitFor();
+  // Who may only look has no field into which it could come back; it can be discarded, and had back.
+  const guest = await daemon.call("createToken", { name: "guest", scope: "read" });
+  await signIn(guest.token);
+  await pending.getByText("it was written under another").waitFor();
+  await page.getByLabel("Message", { exact: true }).waitFor({ state: "detached" });
+  assert.equal(await pending.getByRole("button", { name: "Take back" }).count(), 0);
+  await pending.getByRole("button", { name: "Discard" }).click();
+  await pending.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await pending.getByText("of alice").waitFor();
+
   await signIn(daemon.token);
   await pending.getByText("it was written under another").waitFor();
+  await pending.getByRole("button", { name: "Take back" }).waitFor();
   release();
   await say(page, "of the owner");
   await feed.getByText("of the owner", { exact: true }).waitFor();
@@ -45,8 +75,13 @@ test("a message is sent by the token that it was written under, and by no other;
   await onSend(page, (route) => route.abort());
   await say(page, "too late");
   await pending.getByText("It is tried again by itself").waitFor();
+  await page.evaluate(SLOW_FILES);
+  await page
+    .getByLabel("Files to attach")
+    .setInputFiles([{ name: "late.txt", mimeType: "text/plain", buffer: Buffer.from("late words") }]);
   await daemon.call("revokeToken", { name: "alice" });
   await page.getByRole("alert").filter({ hasText: "revoked" }).waitFor();
+  assert.doesNotMatch(String(await page.evaluate("window.letGo()")), /sessiond\.attached/);
   await page.clock.runFor(10_000);
   await page.getByRole("alert").filter({ hasText: "revoked" }).waitFor();
   assert.deepEqual(bare, []);

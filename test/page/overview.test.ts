@@ -54,7 +54,15 @@ test("the overview has the figures of the call, its plots move on, and what fail
   assert.equal(outcome, "failed");
   const failure = page.getByRole("row").filter({ hasText: "!fail auth" });
   await failure.getByText("turn failed").waitFor();
-  assert.equal(await failure.getByRole("link").getAttribute("href"), `#/session/${encodeURIComponent(MAIN)}`);
+  const { seq } = (await daemon.call("overview", {})).failures[0] ?? {};
+  assert.equal(
+    await failure.getByRole("link").getAttribute("href"),
+    `#/session/${encodeURIComponent(MAIN)}?seq=${seq}`,
+  );
+  await page
+    .getByRole("region", { name: "Health" })
+    .getByText(/1 turn failed in the last hour/)
+    .waitFor();
 
   await daemon.call("runJob", { job: id });
   const run = page.getByRole("row").filter({ hasText: "job failed" });

@@ -231,7 +231,7 @@ test("the menu of a session labels, pauses, continues, kills, archives and spawn
   const stays = page.getByRole("menuitem", { name: "Archive" });
   assert.deepEqual(
     [await stays.getAttribute("aria-disabled"), await stays.getAttribute("title")],
-    ["true", "An agent's main session always stays: pause it, or reset it"],
+    ["true", "An agent's main session always stays: pause it, or begin anew"],
   );
   await page.keyboard.press("Escape");
 

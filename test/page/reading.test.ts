@@ -113,9 +113,14 @@ test("what cannot be done says why, to a pointer, a screen reader and a key; whe
     const button = page.getByRole("button", { name, exact: true, disabled: true });
     await button.waitFor();
     assert.equal(await button.getAttribute("title"), why, name);
+    const told = page.locator(".toast").filter({ hasText: `${why}.` });
     await button.focus(); // The keyboard comes to it, and learns why.
     await page.keyboard.press("Enter");
-    await button.click({ force: true });
+    await told.getByRole("button", { name: "Dismiss" }).click();
+    await told.waitFor({ state: "detached" });
+    await button.click({ force: true }); // So does a finger, which sees no title.
+    await told.getByRole("button", { name: "Dismiss" }).click();
+    await told.waitFor({ state: "detached" });
     assert.equal(await page.getByRole("dialog").count(), 0, name);
   }
   await page.getByText("To make tokens, and to see which there are, a token needs the scope admin").waitFor();
@@ -135,8 +140,16 @@ test("what cannot be done says why, to a pointer, a screen reader and a key; whe
     );
   }
 
+  await page.locator(".toast").getByRole("button", { name: "Dismiss" }).click();
   await go(SESSION);
   await page.getByText("You can read along. Nothing can be sent from here").waitFor();
+  await page.getByRole("button", { name: "What to do with this session" }).click();
+  await page.getByRole("menuitem", { name: "Pin" }).click({ force: true });
+  await page
+    .locator(".toast")
+    .filter({ hasText: `${why}.` })
+    .waitFor();
+  await page.getByRole("menu").waitFor({ state: "detached" });
   assert.equal(await page.getByLabel("Message", { exact: true }).count(), 0);
   await page.keyboard.press("Control+.");
   await page.keyboard.press("f");

@@ -52,6 +52,7 @@ test("a job is made with three fields by the keyboard alone, and what is wrong i
 
   // What is refused under More opens it; what the page cannot send at all, too.
   await page.keyboard.press("n");
+  await dialog.waitFor();
   await page.keyboard.type("!say again");
   const more = dialog.locator("summary");
   await more.click();
@@ -240,6 +241,15 @@ test("a timeline stays within its axis on a phone, and tells every time that the
   await page.getByRole("button", { name: "7d" }).click();
   await page.getByRole("heading", { name: "Next 7 days" }).waitFor();
   assert.deepEqual(await page.evaluate(BEYOND), []);
+
+  // Another expression with the same next time has other times after it.
+  await lane("last").locator(".mark").nth(6).waitFor();
+  const { next } = await daemon.call("job", { job: "last" });
+  const weekly = soon(-2).replace(/\*$/, String(new Date(next ?? "").getUTCDay()));
+  await daemon.call("editJob", { job: "last", cron: weekly });
+  assert.equal((await daemon.call("job", { job: "last" })).next, next);
+  await lane("last").locator(".mark").nth(1).waitFor({ state: "detached" });
+  assert.equal(await lane("last").locator(".mark").count(), 1);
 });
 
 /** What stands beyond the edge of its timeline, and labels that run into each other. */

@@ -59,7 +59,7 @@ test("search finds words of an earlier turn as one types, and a hit leads to its
   await page.getByLabel("Agent", { exact: true }).selectOption("coder");
   await page.getByText("Nothing has all of these words: zurich pea").waitFor();
   await page.getByLabel("Agent", { exact: true }).selectOption("");
-  await found.getByRole("button", { name: `Only here: search in ${MAIN}` }).click();
+  await found.getByRole("button", { name: `Only in this session: search in ${MAIN}` }).click();
   await page.getByRole("button", { name: "Search in all sessions" }).waitFor();
   await hits.first().waitFor();
   await field.fill("nobodysaidthis");
@@ -96,6 +96,17 @@ test("notes of every agent are searched too, and lead to themselves; archives ar
   await link.waitFor();
   assert.deepEqual(await link.locator("mark").allTextContents(), ["hedgehog"]);
   await page.getByText("1 note. Archives are not searched.").waitFor();
+  // What is found stays while somebody types on, until the next answer is there.
+  await page.evaluate(`
+    window.wasGone = false;
+    new MutationObserver(() => (window.wasGone ||= document.querySelector(".found.notes") === null))
+      .observe(document.body, { subtree: true, childList: true });
+  `);
+  const field = page.getByRole("searchbox", { name: "Words to search for" });
+  await field.fill("hedgehog sle");
+  await link.locator("mark").filter({ hasText: "sleeps" }).waitFor();
+  assert.equal(await page.evaluate("window.wasGone"), false);
+  await field.fill("hedgehog");
   const said = page.getByRole("region", { name: MAIN });
   await said.getByRole("heading", { name: "main", exact: true }).waitFor();
   await said.getByText("The model").first().waitFor();

@@ -26,8 +26,8 @@ async function texts(daemon: Daemon, sessionKey = MAIN): Promise<readonly string
 }
 
 async function doWith(page: Page, seq: number, name: string): Promise<void> {
-  const button = page.getByRole("button", { name: `What can be done with entry ${seq}`, exact: true });
-  await button.focus();
+  const entry = page.locator(`article[data-seq="${seq}"]`);
+  await entry.getByRole("button", { name: /^What can be done with this: \w.*, \d\d:\d\d$/ }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("menuitem", { name }).click();
 }
@@ -39,6 +39,12 @@ test("from a message: fork, rewind, edit and resend, pin, copy a link, and see i
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("feed").getByText("three", { exact: true }).waitFor();
 
+  assert.ok((await page.getByRole("article", { name: /, \d\d:\d\d$/ }).count()) > 4);
+  assert.equal(
+    await page.getByRole("article", { name: /entry/ }).count(),
+    0,
+    "nobody wants to hear its number",
+  );
   await doWith(page, 6, "Copy link");
   await page.getByText("Copied.").waitFor();
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), `${daemon.url}/${hashOf(MAIN)}?seq=6`);
@@ -81,6 +87,10 @@ test("from a message: fork, rewind, edit and resend, pin, copy a link, and see i
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("What was left behind is there again").waitFor();
   assert.deepEqual(await texts(daemon), ["one", "two", "three, but better"]);
+  // Nothing is left behind now: so nothing offers to return to it.
+  const back = page.getByRole("article", { name: /^Returned/ });
+  await back.getByText(/^Returned to “.*” \(\d\d:\d\d\)\.$/).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Return to what was left" }).count(), 1, "of the edit");
   await doWith(page, 7, "Rewind to here");
   await page.getByRole("button", { name: "Rewind", exact: true }).click();
   const went = page.getByRole("article", { name: /^Went back/ });
@@ -92,6 +102,7 @@ test("from a message: fork, rewind, edit and resend, pin, copy a link, and see i
   assert.deepEqual(await texts(daemon), ["one", "two", "three, but better"]);
 
   await doWith(page, 3, "Fork from here");
+  await page.getByRole("dialog", { name: "Fork main" }).getByRole("button", { name: "Fork" }).click();
   await page.getByText(/^This is a fork of .* it knows what that knew at “/).waitFor();
   await page.waitForURL(({ hash }) => !hash.startsWith(hashOf(MAIN)));
   await page.getByRole("feed").getByText("one", { exact: true }).waitFor();
@@ -174,8 +185,12 @@ test("the panel says what a session waits for and which limits hold, and does no
   const panel = page.getByRole("tabpanel");
   const fact = (name: string) =>
     panel.locator("dl > div").filter({ has: page.getByText(name, { exact: true }) });
-  await fact("Why").getByText("waits for its children:").waitFor();
-  assert.match(await fact("Why").innerText(), /waits for its children: sub:\w{8}$/);
+  await fact("Now").getByText("waits for its children:").waitFor();
+  await fact("Now").getByRole("link", { name: "pricing of A", exact: true }).waitFor();
+  await page
+    .getByRole("region", { name: "What was said" })
+    .getByText("waits for its children: pricing of A", { exact: true })
+    .waitFor();
   await fact("Limits").getByText("of 200.0k").waitFor();
   await fact("Limits").getByText("of $2.00").waitFor();
   await fact("Limits").getByText("200 steps a turn").waitFor();
@@ -185,11 +200,14 @@ test("the panel says what a session waits for and which limits hold, and does no
   await page.getByRole("table", { name: "What fills the window" }).waitFor();
   await page.getByRole("tab", { name: "Status" }).click();
 
-  await fact("Why").getByRole("link").click();
+  await fact("Now").getByRole("link").click();
   await page.getByRole("heading", { name: "pricing of A" }).waitFor();
   await fact("Limits").getByText("of $0.50").waitFor();
   await fact("Limits").getByText("cost set for this session").waitFor();
-  await fact("Limits").getByRole("link", { name: MAIN }).waitFor();
+  for (const name of ["Parent", "Limits"]) {
+    const link = fact(name).getByRole("link", { name: "main", exact: true });
+    assert.equal(await link.getAttribute("title"), MAIN);
+  }
   await fact("Limits")
     .getByLabel(/^Cost of main/)
     .waitFor();
@@ -287,13 +305,12 @@ test("what is not there, goes, or has ended says so, and what to do", async (t) 
   const daemon = await Daemon.start(t);
   const page = await visit(t, daemon, { at: hashOf("agent:main:nope") });
   await page.getByText("There is no such session").waitFor();
-  await page.getByText("is not a session key").waitFor();
-  const why = await page.getByText("is not a session key").innerText();
-  assert.match(why, /agent:main:nope/, "a key is shown as it is");
+  await page.getByText("No session can be called “agent:main:nope”. Is the address complete?").waitFor();
+  await page.getByRole("link", { name: "All sessions" }).waitFor();
   assert.equal(await page.getByLabel("Message", { exact: true }).count(), 0);
 
   await page.goto(`${daemon.url}/${hashOf("agent:main:thread:fresh")}`);
-  await page.getByText("a message to it opens it").waitFor();
+  await page.getByText("A message to it opens it").waitFor();
   await page.getByLabel("Message", { exact: true }).fill("open up");
   await page.keyboard.press("Enter");
   await page.getByRole("feed").getByText("open up", { exact: true }).waitFor();
@@ -308,6 +325,7 @@ test("what is not there, goes, or has ended says so, and what to do", async (t) 
   const { sessionKey } = await daemon.call("spawn", { task: "!say hi" });
   await page.goto(`${daemon.url}/${hashOf(sessionKey)}`);
   await page.getByRole("button", { name: "Fork it" }).click();
+  await page.getByRole("dialog", { name: /^Fork/ }).getByRole("button", { name: "Fork" }).click();
   await page.getByLabel("Message", { exact: true }).waitFor();
   await page.getByText("This is a fork of").waitFor();
 });
@@ -359,4 +377,12 @@ test("on a phone everything fits, and the panel is a sheet that Escape closes", 
   await page.getByRole("tabpanel", { name: "Trace" }).getByRole("link", { name: /^1\./ }).click();
   await page.getByRole("tablist").waitFor({ state: "detached" }); // What it leads to is behind it.
   await page.waitForURL(/seq=\d+$/);
+
+  // Who came by a link was nowhere before: then they read on.
+  await page.goto(`${daemon.url}/${hashOf(MAIN)}?panel=status`);
+  await page.reload();
+  await page.locator("[role=tab][aria-selected=true]:focus").waitFor();
+  await page.locator(".transcript .scroll").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("region", { name: "What was said" }).and(page.locator(":focus")).waitFor();
 });

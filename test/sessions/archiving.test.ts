@@ -239,6 +239,7 @@ test("a plan is told in pages, and a page of another plan is refused", async (t)
   for (let n = 0; n < 5; n += 1) await sessions.ask(`agent:main:direct:p${n}`, "!say hello");
   const whole = await sessions.call("upkeepPlan", {});
   assert.deepEqual([whole.steps.length, whole.more, whole.next], [5, 0, null]);
+  assert.deepEqual(new Set(whole.steps.map(({ title }) => title)), new Set(["!say hello"]));
   const first = await sessions.call("upkeepPlan", { limit: 3 });
   const rest = await sessions.call("upkeepPlan", { limit: 3, cursor: first.next ?? "" });
   assert.deepEqual([...first.steps, ...rest.steps], whole.steps);

@@ -132,7 +132,7 @@ describe("what went wrong", () => {
       return found.length >= 2 && found;
     });
     assert.deepEqual(
-      failures.map(({ at: _at, ...rest }) => rest),
+      failures.map(({ at: _at, seq: _seq, ...rest }) => rest),
       [
         {
           sessionKey,
@@ -151,7 +151,7 @@ describe("what went wrong", () => {
       ],
     );
     const [ended] = (await stage.entries(MAIN)).slice(-1);
-    assert.equal(failures[1]?.at, ended?.timestamp);
+    assert.deepEqual([failures[1]?.at, failures[1]?.seq], [ended?.timestamp, ended?.seq]);
     await stage.reopen();
     assert.deepEqual((await overview(stage)).failures, [], "since the start");
   });

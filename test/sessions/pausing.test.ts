@@ -44,9 +44,12 @@ describe("a child that is stopped", () => {
     await gate.reached();
     const child = await childOf(stage, MAIN);
     assert.equal((await stage.sessions.stop(child)).accepted, true);
-    assert.match((await stage.sessions.status(child)).why, /runs gate; pauses after it$/);
+    const stopped = await stage.sessions.status(child);
+    assert.match(stopped.why, /runs gate; pauses after it$/);
+    assert.deepEqual([stopped.state, stopped.pausing], ["running", true]);
     gate.open();
     await until(stage, child, "paused");
+    assert.equal((await stage.sessions.status(child)).pausing, false);
     await meanwhile(stage);
     assert.deepEqual(
       (await stage.results(child)).map(({ text }) => text),

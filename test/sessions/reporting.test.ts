@@ -84,7 +84,8 @@ describe("a report", () => {
     const task = "!say All is well, done.\n!call session_status\n!then\n!fail auth";
     const text = await reportOf(stage, task);
     const { sessionKey } = await lastSpawn(stage, MAIN);
-    const { lastTurn, why } = await stage.sessions.status(sessionKey);
+    const { lastTurn, why, outcome } = await stage.sessions.status(sessionKey);
+    assert.equal(outcome, "failed");
     assert.equal(lastTurn?.outcome, "failed");
     assert.ok(lastTurn.reason);
     assert.equal(text.split("\n")[0], `Report of ${sessionKey}: failed: ${lastTurn.reason}`);

@@ -4,6 +4,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { RealWorld } from "../../src/base/world.ts";
+import { RESTORED_BELOW_MAX } from "../../src/calls/limits.ts";
+import { parseKey, type SessionKey } from "../../src/routing/key.ts";
+import type { Change } from "../../src/store/change.ts";
+import { filled, opening } from "../fixtures/upkeep.ts";
 import { childOf, MAIN, named, spawn, until } from "./family.ts";
 import { fault, Stage } from "./stage.ts";
 
@@ -31,14 +35,14 @@ async function family(
   return [top, child, low];
 }
 
-test("with tree, all that was archived below a session comes back with it, to its place", async (t) => {
+test("with `below` all, all that was archived below a session comes back with it, to its place", async (t) => {
   const stage = await Stage.open(t);
   const { sessions } = stage;
   const [top, child, low] = await family(stage, "project");
   const files = await Promise.all([top, child, low].map((key) => stage.file(key)));
   const before = files.map((file) => readFileSync(file, "utf8"));
   const { archive } = await sessions.call("archive", { sessionKey: top });
-  const back = await sessions.call("restore", { id: archive, tree: true });
+  const back = await sessions.call("restore", { id: archive, below: "all" });
   assert.deepEqual([back.below, back.away, back.taken], [2, 0, 0]);
   assert.deepEqual(
     files.map((file) => readFileSync(file, "utf8")),
@@ -60,13 +64,13 @@ test("together, what was archived in the same moment comes back, and what was aw
   world.laterMs = 1;
   const { archive, archived } = await sessions.call("archive", { sessionKey: top });
   assert.equal(archived, 2);
-  const back = await sessions.call("restore", { id: archive, together: true });
+  const back = await sessions.call("restore", { id: archive, below: "together" });
   assert.deepEqual([back.below, back.away, back.taken], [1, 1, 0]);
   assert.equal((await sessions.status(child)).parent, top);
   await assert.rejects(sessions.status(low), fault("not_found", /is archived since/));
 });
 
-test("without tree it is told how many are left, and what is back already is left alone", async (t) => {
+test("without `below` it is told how many are left, and what is back already is left alone", async (t) => {
   const stage = await Stage.open(t);
   const { sessions } = stage;
   const [top, child, low] = await family(stage, "project");
@@ -80,9 +84,57 @@ test("without tree it is told how many are left, and what is back already is lef
   const { archive: again } = await sessions.call("archive", { sessionKey: top });
   const [below] = (await sessions.call("archives", { sessionKey: low })).archives;
   await sessions.call("restore", { id: below?.id ?? "" });
-  const last = await sessions.call("restore", { id: again, tree: true });
+  const last = await sessions.call("restore", { id: again, below: "all" });
   assert.deepEqual([last.below, last.away, last.taken], [1, 0, 0]);
   assert.equal((await sessions.status(low)).parent, child);
+});
+
+test("what is archived below who is back is told and found from above, however deep", async (t) => {
+  const stage = await Stage.open(t);
+  const { sessions } = stage;
+  const [top, child, low] = await family(stage, "project");
+  const { archive } = await sessions.call("archive", { sessionKey: top });
+  const [of] = (await sessions.call("archives", { sessionKey: child })).archives;
+  await sessions.call("restore", { id: of?.id ?? "" });
+  assert.equal((await sessions.call("restore", { id: archive })).away, 1);
+  const all = await sessions.call("restore", { id: top, below: "all" });
+  assert.deepEqual([all.below, all.left, all.away], [1, 0, 0]);
+  assert.equal((await sessions.status(low)).parent, child);
+});
+
+test("of more than come back in one commit, the lowest come first, it itself last: who asks again has all, and no more", async (t) => {
+  const stage = await Stage.open(t);
+  const [top, child, before] = ["thread:top", "subagent:middle", "subagent:before"].map((name) =>
+    parseKey(`agent:main:${name}`),
+  ) as [SessionKey, SessionKey, SessionKey];
+  const lows = Array.from({ length: RESTORED_BELOW_MAX }, (_, n) => parseKey(`agent:main:subagent:low${n}`));
+  const tree = [top, child, ...lows];
+  await stage.close();
+  await filled(stage.home, async (store, world) => {
+    const ids = new Map([before, ...tree].map((key) => [key, world.newId()]));
+    const away = (key: SessionKey): Change => {
+      return { do: "archive", key, expect: { transcript: ids.get(key) ?? "", lastSeq: 0 }, why: "asked" };
+    };
+    const born = (key: SessionKey): SessionKey | null => (key === top ? null : key === child ? top : child);
+    await store.commit(
+      [...tree, before].map((key) => ({ ...opening(key, ids.get(key) ?? ""), parent: born(key) })),
+    );
+    await store.commit([away(before)]);
+    world.pass(1);
+    await store.commit(tree.toReversed().map(away));
+  });
+  await stage.reopen();
+
+  const { sessions } = stage;
+  const [of] = (await sessions.call("archives", { sessionKey: top })).archives;
+  const asked = { id: of?.id ?? "", below: "together" } as const;
+  const some = await sessions.call("restore", asked);
+  assert.deepEqual([some.below, some.left, some.away], [RESTORED_BELOW_MAX, 1, 2]);
+  for (const key of [top, child]) await assert.rejects(sessions.status(key), fault("not_found", /archived/));
+  const rest = await sessions.call("restore", asked);
+  assert.deepEqual([rest.below, rest.left, rest.away, rest.taken], [1, 0, 1, 0]);
+  assert.equal((await sessions.status(child)).parent, top);
+  await assert.rejects(sessions.status(before), fault("not_found", /archived/));
 });
 
 test("what was archived below a session that is there comes back by its key, all in one moment, and nothing of the session itself", async (t) => {
@@ -91,18 +143,26 @@ test("what was archived below a session that is there comes back by its key, all
   const [top, child, low] = await family(stage, "project");
   await sessions.call("restore", { id: (await sessions.call("archive", { sessionKey: top })).archive });
   await sessions.call("reset", { sessionKey: top }); // What it said before is an archive of its own, and stays one.
-  const tree = await sessions.call("restore", { id: top, tree: true });
-  assert.deepEqual(tree, { sessionKey: top, entries: 0, archived: null, below: 2, away: 0, taken: 0 });
+  const tree = await sessions.call("restore", { id: top, below: "all" });
+  assert.deepEqual(tree, {
+    sessionKey: top,
+    entries: 0,
+    archived: null,
+    below: 2,
+    left: 0,
+    away: 0,
+    taken: 0,
+  });
   assert.deepEqual(
     [(await sessions.status(child)).parent, (await sessions.status(low)).parent],
     [top, child],
   );
-  assert.equal((await sessions.call("restore", { id: top, tree: true })).below, 0);
-  const refused = fault("bad_input", /with `tree`, without `swap`/);
+  assert.equal((await sessions.call("restore", { id: top, below: "all" })).below, 0);
+  const refused = fault("bad_input", /with `below` all, without `swap`/);
   await assert.rejects(sessions.call("restore", { id: top }), refused);
-  await assert.rejects(sessions.call("restore", { id: top, tree: true, swap: true }), refused);
+  await assert.rejects(sessions.call("restore", { id: top, below: "all", swap: true }), refused);
   const nobody = named("nobody");
-  await assert.rejects(sessions.call("restore", { id: nobody, tree: true }), fault("not_found", /nobody/));
+  await assert.rejects(sessions.call("restore", { id: nobody, below: "all" }), fault("not_found", /nobody/));
 });
 
 test("a job that writes to who is archived or removed is named, and none that does not run again", async (t) => {

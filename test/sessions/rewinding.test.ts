@@ -255,6 +255,23 @@ describe("it is refused", () => {
 });
 
 describe("around it", () => {
+  test("the note says whether it returned to what had been left, and how much it left itself", async (t) => {
+    const { stage } = await talked(t, "One.", "Two.", "Three.");
+    const all = (await stage.sessions.status(MAIN)).entries;
+    const told = async (seq: number): Promise<unknown> => {
+      await rewind(stage, seq);
+      const { left, isReturn } = notesIn((await stage.entries(MAIN)).slice(-1), "rewound")[0] ?? {};
+      return { left, isReturn };
+    };
+    const first = await endOf(stage, 1);
+    assert.deepEqual(await told(first), { left: 4, isReturn: false });
+    assert.deepEqual(await told(all), { left: 0, isReturn: true }, "all of it is there again");
+    assert.deepEqual(await told(first), { left: 4, isReturn: false });
+    await answered(stage, "Four.");
+    assert.deepEqual(await told(all), { left: 2, isReturn: true }, "what was said since");
+    assert.deepEqual(await told(all), { left: 0, isReturn: false }, "it was there");
+  });
+
   test("followers see the note, and a fork begins with the path as it is", async (t) => {
     const { stage, mind } = await talked(t, "One.", "Two.", "Three.");
     const from = (await stage.sessions.status(MAIN)).entries;
@@ -263,7 +280,8 @@ describe("around it", () => {
     for await (const event of stage.sessions.follow(MAIN, { from })) {
       if (event.type !== "entry") continue;
       const { contextTokens } = await stage.sessions.status(MAIN);
-      assert.deepEqual(notesIn([event.entry], "rewound"), [{ to, from, contextTokens }]);
+      const data = { to, from, contextTokens, left: 4, isReturn: false };
+      assert.deepEqual(notesIn([event.entry], "rewound"), [data]);
       break;
     }
     await answered(stage, "Four.");

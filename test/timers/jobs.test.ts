@@ -64,7 +64,10 @@ describe("a job with fresh sessions", () => {
       assert.equal(row?.settings.limits?.turnSeconds, 600);
       assert.match(note ?? "", /^1 messages: 1 user/);
       const [asked] = await office.said(key);
-      assert.match(asked ?? "", /^user: Job j, due at 2026-01-01 01:0\d \(Europe\/Zurich\):\n\n!list$/);
+      assert.match(
+        asked ?? "",
+        /^user: Job "!list" \(j\), due at 2026-01-01 01:0\d \(Europe\/Zurich\):\n\n!list$/,
+      );
     }
     assert.notEqual(job.runs[0]?.key, job.runs[1]?.key);
     assert.deepEqual(
@@ -219,12 +222,14 @@ describe("the answer of a run", () => {
     await sessions.call("send", { sessionKey: THREAD, message: "!say hi" });
     await office.add("j", { message: "!say the news", delivery: { kind: "session", key: THREAD } });
     await office.pass(MINUTE_MS);
-    const letters = (await office.said(THREAD)).filter((line) => line.startsWith("user: What came of job j"));
+    const letters = (await office.said(THREAD)).filter((line) =>
+      /^user: What came of job "[^\n]*" \(j\)/.test(line),
+    );
     assert.equal(letters.length, 1);
     assert.match(letters[0] ?? "", /due at 2026-01-01 01:01 \(Europe\/Zurich\):\n\nthe news$/);
     await sessions.call("kill", { sessionKey: THREAD });
     await office.pass(MINUTE_MS);
-    const main = (await office.said(MAIN)).filter((line) => line.includes("What came of job j"));
+    const main = (await office.said(MAIN)).filter((line) => line.includes("What came of job "));
     assert.equal(main.filter((line) => line.startsWith("user: ")).length, 1);
     assert.equal(office.flown.length, 1, "what main makes of it goes to whom it speaks with");
   });

@@ -70,7 +70,7 @@ test("where nobody ever wrote from anywhere, the record says so, and a failure i
   assert.deepEqual([failed?.outcome, failed?.untold], ["failed", null]);
   assert.match(
     (await office.said(MAIN)).join("\n"),
-    new RegExp(`^user: .*Job ${id}, run by request at .*: failed`, "s"),
+    new RegExp(`^user: .*Job "!fail auth" \\(${id}\\), run by request at .*: failed`, "s"),
   );
   await sessions.call("editJob", { job: id, target: "main" });
   const before = (await office.said(MAIN)).length;

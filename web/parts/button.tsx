@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "./icons.tsx";
+import { warn } from "./telling.ts";
 
 interface ButtonParts {
   readonly children?: ComponentChildren;
@@ -9,7 +10,7 @@ interface ButtonParts {
   /** plain: beside others. main: what one came for. danger: it destroys. */
   readonly look?: "plain" | "main" | "danger" | "quiet";
   readonly isDisabled?: boolean;
-  /** Why it cannot be used, for as long as that is so; undefined: it can. It is found by who looks for it, and says this. */
+  /** Why it cannot be used, for as long as that is so; undefined: it can. It is found by who looks for it, and says this to who uses it. */
   readonly unless?: string | undefined;
   /** Of one that stays in: on or off. */
   readonly isOn?: boolean;
@@ -20,7 +21,7 @@ interface ButtonParts {
 export function Button(parts: ButtonParts) {
   const { children, icon, label, look = "plain", isDisabled = false, isOn, type = "button" } = parts;
   const { unless } = parts;
-  const onClick = unless === undefined ? parts.onClick : nothing;
+  const onClick = unless === undefined ? parts.onClick : refusing(unless);
   const title = unless ?? label;
   const isBare = children === undefined;
   return (
@@ -40,7 +41,10 @@ export function Button(parts: ButtonParts) {
   );
 }
 
-/** Neither is a form sent. */
-function nothing(event: MouseEvent): void {
-  event.preventDefault();
+/** Neither is a form sent. The second of two fast clicks was meant for what the first has done. */
+function refusing(why: string): (event: MouseEvent) => void {
+  return (event) => {
+    event.preventDefault();
+    if (event.detail < 2) warn(`${why}.`);
+  };
 }

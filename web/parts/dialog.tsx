@@ -9,7 +9,8 @@ import { faultOf } from "../wire/call.ts";
 import { Button } from "./button.tsx";
 import { FieldLine, type Field } from "./field.tsx";
 import { NOTHING_REFUSED, refusedIn, type Refused } from "./refused.ts";
-import { tell, Toasts } from "./toast.tsx";
+import { tell, warn } from "./telling.ts";
+import { Toasts } from "./toast.tsx";
 
 export type { Field };
 
@@ -89,6 +90,8 @@ export interface Question {
   readonly fields?: readonly Field[];
   readonly verb: string;
   readonly isDangerous?: boolean;
+  /** Of what is asked when something has been waited for: whether somebody is still where they were (stillHere), or it is too late. */
+  readonly isHere?: () => boolean;
   /** Done while the question stands: what is refused is told there, and what was typed stays. */
   readonly run: (given: Readonly<Record<string, string>>) => Promise<unknown>;
 }
@@ -104,8 +107,15 @@ let asked = 0;
 
 /** Resolves when it is answered: true, it was done. One at a time: who is being asked may have typed something. */
 export function ask(question: Question): Promise<boolean> {
-  if (open.value !== null) {
-    tell(`“${oneLine(question.title)}” was not asked: another question stands. Try it again after that.`);
+  const { title, isHere } = question;
+  const why =
+    isHere?.() === false
+      ? "you had gone elsewhere before it could be"
+      : open.value === null
+        ? null
+        : "another question stands. Try it again after that";
+  if (why !== null) {
+    warn(`“${oneLine(title)}” was not asked: ${why}.`);
     return Promise.resolve(false);
   }
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -157,7 +167,7 @@ function Form({ asked: which }: { readonly asked: Asked }) {
         onInput={({ target }: Event) => setRefused(without(refused, target))}
         onInvalidCapture={({ target }: Event) => openAround(target)}
         onKeyDown={(event: KeyboardEvent) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.current?.requestSubmit();
+          if (!isDangerous && isSending(event)) form.current?.requestSubmit();
         }}
       >
         {text !== undefined && <div class="text">{typeof text === "string" ? clean(text) : text}</div>}
@@ -184,6 +194,12 @@ function Form({ asked: which }: { readonly asked: Asked }) {
       </form>
     </Dialog>
   );
+}
+
+/** Of who is in a field, where Enter alone may be another line. On a button, Cancel too, a key does what the button does. */
+function isSending({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
+  const isIn = target instanceof Element && target.matches("input, textarea, select");
+  return isIn && key === "Enter" && (ctrlKey || metaKey);
 }
 
 /** What is seldom needed is under "More": open, where something in it is not as usual. */

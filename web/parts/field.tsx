@@ -14,7 +14,7 @@ export interface Field extends Called {
   /** Of a text: what may be chosen, and need not be. */
   readonly offers?: readonly string[];
   readonly value?: string;
-  readonly hint?: string;
+  readonly hint?: ComponentChildren;
   readonly isNeeded?: boolean;
   /** It stands under "More", which is closed while everything in it is as usual. */
   readonly isMore?: boolean;

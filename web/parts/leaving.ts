@@ -3,7 +3,7 @@
 
 import { useEffect } from "preact/hooks";
 import { oneLine } from "../../src/base/harmless.ts";
-import { tell } from "./toast.tsx";
+import { warn } from "./toast.tsx";
 
 /** `what`: what is not saved; null: nothing is. `stays`: whether an address is still the same place. */
 export function useLeaving(what: string | null, stays: (address: string) => boolean): void {
@@ -12,7 +12,7 @@ export function useLeaving(what: string | null, stays: (address: string) => bool
     const unload = (event: BeforeUnloadEvent): void => event.preventDefault();
     const leave = ({ hashChange, destination }: NavigateEvent): void => {
       if (hashChange && !stays(destination.url))
-        tell(`${oneLine(what)} is not saved: what you typed is kept as a draft, until this tab is closed`);
+        warn(`${oneLine(what)} is not saved: what you typed is kept as a draft, until this tab is closed`);
     };
     addEventListener("beforeunload", unload);
     const { navigation } = window as { readonly navigation?: Navigation };

@@ -3,6 +3,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
+import { unless as orTold } from "./telling.ts";
 
 export interface Deed {
   readonly name: string;
@@ -10,7 +11,7 @@ export interface Deed {
   readonly isDangerous?: boolean;
   /** That does the same where the menu is, so that whoever opens it learns it. */
   readonly key?: string;
-  /** Why it cannot be done now; absent: it can. */
+  /** Why it cannot be done now, which is told to who tries it; absent: it can. */
   readonly unless?: string | undefined;
   readonly run: () => void;
 }
@@ -110,9 +111,8 @@ function Item({ deed, close }: { readonly deed: Deed; readonly close: () => void
       {...(key === undefined ? {} : { "aria-keyshortcuts": key })}
       {...(unless === undefined ? {} : { title: unless })}
       onClick={() => {
-        if (unless !== undefined) return;
-        close();
-        run();
+        close(); // What is told may stand where the list does.
+        orTold(unless, run);
       }}
     >
       {icon !== undefined && <Icon name={icon} />}

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import { theme } from "../state/theme.ts";
 import { clock } from "./clock.ts";
+import { rangeOf, type Ranged } from "./range.ts";
 import "uplot/dist/uPlot.min.css";
 
 export interface PlotLine {
@@ -14,16 +15,12 @@ export interface PlotLine {
   readonly isFilled?: boolean;
 }
 
-interface PlotParts {
+interface PlotParts extends Ranged {
   /** What it shows, with its figures: for who does not see it. */
   readonly label: string;
   readonly timesMs: readonly number[]; // the newest is last, and at the right edge
   readonly spanMs: number; //             from the left edge to the right
   readonly lines: readonly PlotLine[];
-  /** What the top is at least, so that next to nothing looks like next to nothing. */
-  readonly least: number;
-  /** True: from the lowest to the highest, for what is never near nothing. */
-  readonly isAround?: boolean;
   /** A value in words, for who points at it. */
   readonly say: (value: number) => string;
 }
@@ -132,15 +129,6 @@ function optionsOf(
 function spanIn({ timesMs, spanMs }: PlotParts): [number, number] {
   const last = timesMs.at(-1) ?? 0;
   return [last - spanMs, last];
-}
-
-function rangeOf({ lines, least, isAround = false }: PlotParts): readonly [low: number, high: number] {
-  const all = lines.flatMap(({ values }) => values.filter((value) => value !== null));
-  const top = all.reduce((most, each) => Math.max(most, each), 0);
-  if (!isAround) return [0, Math.max(top, least)];
-  const bottom = all.reduce((fewest, each) => Math.min(fewest, each), top);
-  const room = Math.max((top - bottom) / 10, least);
-  return [bottom - room, top + room];
 }
 
 function faded(colour: string): string {

@@ -1,19 +1,33 @@
 // A state is a small dot with a word; a share is a small bar with a figure. Colour is never the only carrier.
 
 import { age, percent } from "../../src/base/figures.ts";
+import { BAD_ENDS } from "../../src/calls/words.ts";
 import { since } from "../state/now.ts";
 import type { Row } from "../wire/events.ts";
 
-/** What it does, in a word or three. */
-function stateWords({ state, step, since: from }: Pick<Row, "state" | "step" | "since">): string {
+type Shown = Pick<Row, "state" | "step" | "since" | "outcome" | "pausing">;
+
+const ENDED: Readonly<Record<NonNullable<Row["outcome"]>, string>> = {
+  done: "ended",
+  failed: "failed",
+  killed: "killed",
+  timeout: "timed out",
+  limit: "at its limit",
+  interrupted: "interrupted",
+};
+
+/** What it does, or how it ended, in a word or three. */
+function stateWords({ state, step, since: from, outcome, pausing }: Shown): string {
+  if (pausing) return step === null ? "pausing" : `pausing, step ${step}`;
   if (state === "running") return step === null ? "running" : `running step ${step}`;
+  if (state === "ended" && outcome !== null) return ENDED[outcome];
   const isTimed = (state === "queued" || state === "waiting" || state === "paused") && from !== null;
   return isTimed ? `${state} ${age(since(from))}` : state;
 }
 
-export function State({ row }: { readonly row: Pick<Row, "state" | "step" | "since"> }) {
+export function State({ row }: { readonly row: Shown }) {
   return (
-    <span class={`state ${row.state}`}>
+    <span class={`state ${BAD_ENDS.has(row.outcome) ? "bad" : row.state}`}>
       <span class="dot" aria-hidden="true" />
       {stateWords(row)}
     </span>

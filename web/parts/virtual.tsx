@@ -22,17 +22,16 @@ interface VirtualParts {
   readonly onSeen?: (first: number, last: number) => void;
 }
 
-const BEYOND = 12; // lines that are there above and below what is seen
+const BEYOND = 6; // lines that are there above and below what is seen
 
 type Box = RefObject<HTMLDivElement | null>;
 
 export function Virtual(parts: VirtualParts) {
   const { count, height, line, label, role = "list", reveal = null, active = null, head, onSeen } = parts;
   const box = useRef<HTMLDivElement>(null);
-  const [view, look] = useView(box);
-  const first = Math.max(0, Math.floor(view.top / height) - BEYOND);
-  const last = Math.min(count - 1, Math.ceil((view.top + view.height) / height) + BEYOND);
-  const hold = useHeld(box, parts);
+  const [top, look] = useTop(box, parts);
+  const first = Math.max(0, top.at - BEYOND);
+  const last = Math.min(count - 1, top.at + top.lines + BEYOND);
   useRevealed(box, reveal, { height, headHeight: head?.height ?? 0 });
   useEffect(() => onSeen?.(first, last), [first, last, count]);
   const isThere = active !== null && active.at >= first && active.at <= last; // What is scrolled away has no element.
@@ -46,10 +45,7 @@ export function Virtual(parts: VirtualParts) {
       aria-label={label}
       {...(role === "treegrid" ? { "aria-rowcount": head === undefined ? count : count + 1 } : {})}
       {...(isThere ? { "aria-activedescendant": active.id } : {})}
-      onScroll={() => {
-        hold();
-        look();
-      }}
+      onScroll={look}
     >
       {head?.shown}
       <div class="all" style={{ height: `${count * height}px` }} role="presentation">
@@ -61,47 +57,48 @@ export function Virtual(parts: VirtualParts) {
   );
 }
 
-interface Seen {
-  readonly top: number;
-  readonly height: number;
+/** The first line that is seen. */
+interface Top {
+  readonly at: number;
+  readonly key: string | null; // null: the very top, and whatever comes in there is to be seen
+  readonly lines: number; //      that are seen
 }
 
-/** What can be seen of it, and how to look again. */
-function useView(box: Box): readonly [Seen, () => void] {
-  const [view, setView] = useState<Seen>({ top: 0, height: 800 });
+/**
+ * What can be seen, and how to look again. What is read stays where it is when lines come in above it, or go: that is known before
+ * anything is drawn, so that the same lines are drawn, and not first those that stand in their place.
+ */
+function useTop(box: Box, { count, height, keyOf }: VirtualParts): readonly [Top, () => void] {
+  const [, draw] = useState<Top | null>(null);
+  const seen = useRef<Top>({ at: 0, key: null, lines: 20 }); // about a screen, until somebody has looked
+  const { at: was, key, lines } = seen.current;
+  const at = key === null ? was : (nearby({ key, at: was }, count, keyOf) ?? was);
+  const top = { at, key: key === null ? null : keyOf(at), lines };
+  seen.current = top;
   const look = (): void => {
-    const element = box.current;
-    if (element !== null) setView({ top: element.scrollTop, height: element.clientHeight });
+    if (box.current === null) return;
+    const { scrollTop, clientHeight } = box.current;
+    const now = Math.max(0, Math.min(count - 1, Math.floor(scrollTop / height)));
+    seen.current = {
+      at: now,
+      key: scrollTop === 0 ? null : keyOf(now),
+      lines: Math.ceil(clientHeight / height),
+    };
+    if (now !== at || seen.current.lines !== lines) draw(seen.current);
   };
+  const latest = useRef(look);
+  latest.current = look;
   useLayoutEffect(() => {
     if (box.current === null) return;
-    const watcher = new ResizeObserver(look);
+    const watcher = new ResizeObserver(() => latest.current());
     watcher.observe(box.current);
     look();
     return () => watcher.disconnect();
   }, []);
-  return [view, look];
-}
-
-/**
- * What is read stays where it is when lines come in above it, or go: who stands at the very top wants to see what comes in there.
- * Returns what is to be called after a scroll: from then on another line is the one that stays.
- */
-function useHeld(box: Box, { count, height, keyOf }: VirtualParts): () => void {
-  const anchor = useRef<{ readonly key: string; readonly at: number } | null>(null);
-  const hold = (): void => {
-    const at = Math.min(count - 1, Math.floor((box.current?.scrollTop ?? 0) / height));
-    anchor.current = at < 0 ? null : { key: keyOf(at), at };
-  };
   useLayoutEffect(() => {
-    const element = box.current;
-    const was = anchor.current;
-    if (element === null) return;
-    const now = was === null || element.scrollTop === 0 ? null : nearby(was, count, keyOf);
-    if (was !== null && now !== null && now !== was.at) element.scrollTop += (now - was.at) * height;
-    hold();
+    if (box.current !== null && at !== was) box.current.scrollTop += (at - was) * height;
   });
-  return hold;
+  return [top, look];
 }
 
 interface Heights {

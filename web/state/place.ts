@@ -46,6 +46,15 @@ export function replace(query: Place["query"]): void {
   place.value = { view, of, query };
 }
 
+/**
+ * Taken before something is waited for: whether somebody is still where they were, otherwise filtered or not. An answer that comes
+ * late asks nothing, opens nothing and leads nowhere for who has gone on to something else.
+ */
+export function stillHere(): () => boolean {
+  const { view, of } = place.value;
+  return () => place.value.view === view && place.value.of === of;
+}
+
 /** What a step of the history is, that was made by opening something over the same place. */
 const OPENED = { isOpened: true } as const;
 

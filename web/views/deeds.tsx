@@ -5,12 +5,14 @@ import type { Input } from "../../src/calls/door.ts";
 import { ask, type Field } from "../parts/dialog.tsx";
 import { shortKey } from "../parts/key.ts";
 import type { Deed } from "../parts/menu.tsx";
-import { tell, tried } from "../parts/toast.tsx";
-import { go } from "../state/place.ts";
-import { requestId } from "../state/request.ts";
+import { tell, tried, warn } from "../parts/toast.tsx";
+import { go, stillHere } from "../state/place.ts";
+import { idsByContent } from "../state/request.ts";
 import { call } from "../wire/call.ts";
 import type { Row } from "../wire/events.ts";
+import { modelChoices, type Models } from "../wire/models.ts";
 import { lacking } from "../wire/scope.ts";
+import { beginAnew } from "./anew.tsx";
 import { archive, kill, remove } from "./ending.tsx";
 import { askExport } from "./exporting.tsx";
 import { askFork } from "./forking.ts";
@@ -28,6 +30,7 @@ export type Act =
   | "label"
   | "nice"
   | "pin"
+  | "reset"
   | "archive"
   | "kill"
   | "remove";
@@ -37,7 +40,7 @@ export type NamedDeed = Deed & { readonly act: Act };
 /** Which keys do the same where the menu is. */
 export type ActKeys = Readonly<Partial<Record<Act, string>>>;
 
-const MAIN_STAYS = "An agent's main session always stays: pause it, or reset it";
+const MAIN_STAYS = "An agent's main session always stays: pause it, or begin anew";
 const EMPTY = "Nothing was said in it yet";
 
 /** Those that only look come with any token; every other needs one that may. */
@@ -57,7 +60,7 @@ function hasEnded({ state }: Row): string | undefined {
 }
 
 function talkDeeds(row: Row): readonly NamedDeed[] {
-  const { sessionKey, state } = row;
+  const { sessionKey, state, pausing } = row;
   const isAtWork = state === "running" || state === "queued" || state === "waiting";
   const unless = hasEnded(row);
   return [
@@ -69,7 +72,7 @@ function talkDeeds(row: Row): readonly NamedDeed[] {
       unless,
       run: () => void (isAtWork ? steer(row) : write(row)),
     },
-    state === "paused"
+    state === "paused" || pausing
       ? { act: "pause", name: "Continue", icon: "play", run: () => void signal("cont", row) }
       : { act: "pause", name: "Pause", icon: "pause", unless, run: () => void signal("stop", row) },
     {
@@ -97,6 +100,13 @@ function keepDeeds(row: Row): readonly NamedDeed[] {
 function endDeeds(row: Row): readonly NamedDeed[] {
   const stays = row.kind === "main" ? MAIN_STAYS : undefined;
   return [
+    {
+      act: "reset",
+      name: "Begin anew…",
+      icon: "refresh",
+      unless: row.entries === 0 ? EMPTY : hasEnded(row),
+      run: () => void beginAnew(row),
+    },
     { act: "archive", name: "Archive", icon: "upkeep", unless: stays, run: () => void archive(row) },
     {
       act: "kill",
@@ -121,7 +131,7 @@ function endDeeds(row: Row): readonly NamedDeed[] {
 export function act(row: Row, which: Act): void {
   const deed = deedsOf(row).find((each) => each.act === which);
   if (deed?.unless === undefined) deed?.run();
-  else tell(`${nameOf(row)}: ${deed.unless}.`);
+  else warn(`${nameOf(row)}: ${deed.unless}.`);
 }
 
 // ── Saying something to it ──────────────────────────────────────────────────────────────────────────────────
@@ -142,7 +152,7 @@ async function steer(row: Row): Promise<void> {
 
 async function write(row: Row): Promise<void> {
   const { sessionKey } = row;
-  const idOf = ids();
+  const idOf = idsByContent();
   const isDone = await ask({
     title: `Send to ${nameOf(row)}`,
     fields: [MESSAGE],
@@ -152,38 +162,31 @@ async function write(row: Row): Promise<void> {
   if (isDone) tell(`Sent to ${nameOf(row)}`);
 }
 
-/** The same content has the same id: asked again after a lost answer, it is done once. */
-function ids(): (content: string) => string {
-  const made = new Map<string, string>();
-  return (content) => {
-    const id = made.get(content) ?? requestId();
-    made.set(content, id);
-    return id;
-  };
-}
-
 // ── Children ────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `above` null: of main, which need not hear of its end. */
 export async function spawn(above: Row | null): Promise<void> {
   const parent = above?.sessionKey ?? null;
+  const isHere = stillHere();
   const models = await call("models", {}).catch(() => null); // Without them nothing can be chosen, and nothing else is lost.
-  const idOf = ids();
-  let key = "";
+  const idOf = idsByContent();
+  let name = "";
   const isDone = await ask({
     title: above === null ? "Spawn a sub-agent" : `Spawn a child of ${nameOf(above)}`,
     text: above === null ? "Below main." : `${nameOf(above)} is told what became of it.`,
-    fields: spawnFields((models?.models ?? []).map(({ id }) => id)),
+    fields: spawnFields(models),
     verb: "Spawn",
+    isHere,
     run: async (given) => {
       const task = taskIn(given, parent);
-      key = (await call("spawn", { ...task, id: idOf(JSON.stringify(task)) })).sessionKey;
+      const { sessionKey } = await call("spawn", { ...task, id: idOf(JSON.stringify(task)) });
+      name = task.name ?? shortKey(sessionKey);
     },
   });
-  if (isDone) tell(`Spawned ${shortKey(key)}`);
+  if (isDone) tell(`Spawned ${name}`);
 }
 
-function spawnFields(models: readonly string[]): readonly Field[] {
+function spawnFields(models: Models | null): readonly Field[] {
   return [
     {
       name: "task",
@@ -202,7 +205,7 @@ function spawnFields(models: readonly string[]): readonly Field[] {
       name: "model",
       label: "Model",
       kind: "choice",
-      choices: [["", "As its agent has it"], ...models.map((id) => [id, id] as const)],
+      choices: [["", "As its agent has it"], ...modelChoices(models)],
     },
     {
       name: "context",
@@ -212,6 +215,9 @@ function spawnFields(models: readonly string[]): readonly Field[] {
         ["isolated", "Isolated: it knows its task only"],
         ["fork", "Fork: it knows what its parent knows"],
       ],
+      value: "isolated",
+      usual: "isolated",
+      isMore: true,
     },
     {
       name: "cost",
@@ -219,6 +225,7 @@ function spawnFields(models: readonly string[]): readonly Field[] {
       named: ["limits"],
       kind: "number",
       hint: "Of it and all below it together. Empty: none of its own.",
+      isMore: true,
     },
   ];
 }
@@ -246,12 +253,14 @@ const NOT = { stop: "was paused already", cont: "was not paused", abort: "had no
 
 async function signal(which: keyof typeof DONE, row: Row): Promise<void> {
   const said = await tried(call(which, { sessionKey: row.sessionKey }));
-  if (said !== null) tell(`${nameOf(row)} ${(said.accepted ? DONE : NOT)[which]}`);
+  if (said?.accepted === true) tell(`${nameOf(row)} ${DONE[which]}`);
+  else if (said !== null) warn(`${nameOf(row)} ${NOT[which]}`);
 }
 
 /** What it is set to now is asked for first: a row does not know. */
 async function label(row: Row): Promise<void> {
   const { sessionKey } = row;
+  const isHere = stillHere();
   const status = await tried(call("status", { sessionKey }));
   if (status === null) return;
   await ask({
@@ -265,6 +274,7 @@ async function label(row: Row): Promise<void> {
       },
     ],
     verb: "Label",
+    isHere,
     run: (given) => {
       const words = (given["label"] ?? "").trim();
       return call("set", { sessionKey, label: words === "" ? null : words });
@@ -274,6 +284,7 @@ async function label(row: Row): Promise<void> {
 
 async function nice(row: Row): Promise<void> {
   const { sessionKey } = row;
+  const isHere = stillHere();
   const status = await tried(call("status", { sessionKey }));
   if (status === null) return;
   await ask({
@@ -289,6 +300,7 @@ async function nice(row: Row): Promise<void> {
       },
     ],
     verb: "Set",
+    isHere,
     run: (given) => call("set", { sessionKey, nice: Number(given["nice"]) }),
   });
 }

@@ -4,9 +4,11 @@ import { many } from "../../src/base/figures.ts";
 import { clean } from "../../src/base/harmless.ts";
 import { ask } from "../parts/dialog.tsx";
 import { tell, tried } from "../parts/toast.tsx";
+import { stillHere } from "../state/place.ts";
 import { call } from "../wire/call.ts";
 import type { Row } from "../wire/events.ts";
 import { nameOf } from "./named.ts";
+import { restored } from "./restoring.ts";
 
 export async function archive(row: Row): Promise<void> {
   const done = await tried(call("archive", { sessionKey: row.sessionKey }));
@@ -21,13 +23,14 @@ export async function archive(row: Row): Promise<void> {
 
 /** With all that went along, and nothing that was away before. */
 async function unarchive(row: Row, id: string): Promise<void> {
-  const back = await tried(call("restore", { id, together: true }));
+  const back = await tried(restored({ id, below: "together" }));
   if (back === null) return;
   tell(`${nameOf(row)} is back${back.below === 0 ? "" : `, with ${many(back.below, "session")} below it`}`);
 }
 
 export async function kill(row: Row): Promise<void> {
   const { sessionKey } = row;
+  const isHere = stillHere();
   const below = await tried(countBelow(sessionKey, true));
   if (below === null) return;
   let killed = 0;
@@ -45,6 +48,7 @@ export async function kill(row: Row): Promise<void> {
     ),
     verb: "Kill",
     isDangerous: true,
+    isHere,
     run: async () => (killed = (await call("kill", { sessionKey })).killed.length),
   });
   if (isDone)
@@ -53,6 +57,7 @@ export async function kill(row: Row): Promise<void> {
 
 export async function remove(row: Row): Promise<void> {
   const { sessionKey } = row;
+  const isHere = stillHere();
   const below = await tried(countBelow(sessionKey, false));
   if (below === null) return;
   const isDone = await ask({
@@ -70,6 +75,7 @@ export async function remove(row: Row): Promise<void> {
     ),
     verb: "Remove for good",
     isDangerous: true,
+    isHere,
     run: () => call("remove", { sessionKey }),
   });
   if (isDone) tell(`Removed ${nameOf(row)}`);

@@ -5,6 +5,7 @@ import { many, whole } from "../../src/base/figures.ts";
 import { exportedLine, exportHead, type ExportFormat, type ExportPage } from "../../src/calls/exported.ts";
 import { Button } from "../parts/button.tsx";
 import { ask } from "../parts/dialog.tsx";
+import { shortKey } from "../parts/key.ts";
 import { tell, tried } from "../parts/toast.tsx";
 import { rowNow } from "../state/rows.ts";
 import { call } from "../wire/call.ts";
@@ -99,10 +100,12 @@ function amountOf({ entries, of }: Exporting): string {
 export function Progress({ beside }: { readonly beside: string | null }) {
   const running = exporting.value;
   if (running === null) return null;
-  const row = running.sessionKey === beside ? null : rowNow(running.sessionKey);
+  const { sessionKey } = running;
+  const row = rowNow(sessionKey);
+  const whose = sessionKey === beside ? "" : ` ${row === null ? shortKey(sessionKey) : nameOf(row)}`;
   return (
     <p class="progress" role="status">
-      Exporting{row !== null && ` ${nameOf(row)}`}: {amountOf(running)} …
+      Exporting{whose}: {amountOf(running)} …
       <Button look="quiet" onClick={running.cancel}>
         Cancel
       </Button>

@@ -44,9 +44,11 @@ function decoded(part: string): string {
 
 const NAME_CHARS = 60;
 
-/** Most are short, and to measure every letter of every line would be much. */
+/** Most are short, or begin with plain letters: to measure every letter of every line would be much. */
 export function shortened(name: string, most = NAME_CHARS): string {
-  return name.length <= most ? name : cut(name, most);
+  if (name.length <= most) return name;
+  const beginning = name.slice(0, most - 1);
+  return /^[ -~]*$/.test(beginning) ? `${beginning}…` : cut(name, most);
 }
 
 /** In a question or a notice: so that nobody mistakes it, with the end of its key. */

@@ -7,21 +7,24 @@ export type Models = Output<"models">;
 /** Short names first; last, and marked, those whose provider nobody has given a key. */
 export function modelChoices(models: Models | null): readonly (readonly [value: string, label: string])[] {
   if (models === null) return [];
-  const keyless = models.providers.filter(needsKey).map(({ provider }) => `${provider}/`);
-  const isLocked = (id: string): boolean => keyless.some((start) => id.startsWith(start));
   const all = [
     ...Object.entries(models.aliases).map(([alias, id]) => ({ value: alias, id, label: `${alias} (${id})` })),
     ...models.models.map(({ id }) => ({ value: id, id, label: id })),
   ];
   return [
-    ...all.filter(({ id }) => !isLocked(id)).map(({ value, label }) => [value, label] as const),
+    ...all.filter(({ id }) => !isLocked(models, id)).map(({ value, label }) => [value, label] as const),
     ...all
-      .filter(({ id }) => isLocked(id))
+      .filter(({ id }) => isLocked(models, id))
       .map(({ value, label }) => [value, `${label}: no key found`] as const),
   ];
 }
 
+/** A message for it would fail: nobody has given its provider a key. */
+export function isLocked({ providers }: Models, id: string): boolean {
+  return providers.some((each) => needsKey(each) && id.startsWith(`${each.provider}/`));
+}
+
 /** A server of one's own often needs none. The rehearsal is no provider. */
-export function needsKey({ hasKey, api }: Models["providers"][number]): boolean {
+function needsKey({ hasKey, api }: Models["providers"][number]): boolean {
   return !hasKey && api !== "openai-compatible";
 }

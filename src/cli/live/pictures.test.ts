@@ -44,6 +44,8 @@ function row(sessionKey: string, of: Partial<Row> = {}): Row {
     state: "idle",
     since: null,
     step: null,
+    outcome: null,
+    pausing: false,
     class: null,
     why: null,
     model: "rehearsal/default",

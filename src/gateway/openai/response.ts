@@ -1,5 +1,7 @@
 // A response as a client is shown it: when it has begun, when it is over, and whenever it is asked for again.
 
+import type { Person } from "../../calls/call.ts";
+import { saidTo } from "../../calls/reach.ts";
 import { agentOf } from "../../routing/key.ts";
 import { turnProblem, type Problem } from "./errors.ts";
 import type { Reading, Tokens } from "./reading.ts";
@@ -77,10 +79,11 @@ export function frameOf(named: Named, sinceMs: number): Frame {
 }
 
 /** As the transcript has it. */
-export function kept(frame: Frame, reading: Reading): object {
+export function kept(frame: Frame, reading: Reading, caller: Person): object {
   const { end, tokens, isCut } = reading;
   if (end === null) return begun(frame, reading.sinceMs === null ? "queued" : "in_progress");
-  return ended(frame, { outcome: end.outcome, reason: end.reason, text: reading.text(), tokens, isCut });
+  const { outcome, reason } = end;
+  return ended(frame, saidTo(caller, { outcome, reason, text: reading.text(), tokens, isCut }));
 }
 
 function responseOf(

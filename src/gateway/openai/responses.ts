@@ -84,13 +84,13 @@ async function sendFor(
 async function begunOf(asking: Asking, sent: Sent, frame: Frame): Promise<object> {
   if (!sent.repeated) return shown.begun(frame, "queued");
   const { reading, sinceMs } = await found(asking, spotName(spotOf(sent)));
-  return shown.kept({ ...frame, createdAt: Math.floor(sinceMs / 1_000) }, reading);
+  return shown.kept({ ...frame, createdAt: Math.floor(sinceMs / 1_000) }, reading, asking.caller);
 }
 
 export async function retrieve(asking: Asking, id: string): Promise<Response> {
   const { spot, reading, sinceMs } = await found(asking, shown.spotIn(id));
   const frame = shown.frameOf(spot, sinceMs);
-  return Response.json(shown.kept(frame, reading), { headers: { "x-session-key": spot.key } });
+  return Response.json(shown.kept(frame, reading, asking.caller), { headers: { "x-session-key": spot.key } });
 }
 
 /** The session of that response, and the last entry of its turn. */

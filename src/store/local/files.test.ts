@@ -214,6 +214,24 @@ describe("a transcript file that was", () => {
   }
 });
 
+test("of damage in a transcript only what was asked for is told: nothing that comes after the last of it", async (t) => {
+  const home = await Home.open(t);
+  const key = await home.talk("one", "1", "2", "3", "4", "5", "6");
+  await home.reopen();
+  const file = await home.file(key);
+  for (const seq of [4, 5]) overwrite(file, seq, "x");
+  const { id } = (await home.row(key)).transcript;
+  const told = async (since: number, through: number): Promise<readonly (number | string)[]> =>
+    (await Array.fromAsync(home.store.entries(id, { since, through }))).map((item) =>
+      item.type === "gap" ? item.reason : item.seq,
+    );
+  assert.deepEqual(await told(2, 3), [2, 3]);
+  // Nobody knows which of the lines that cannot be read it was.
+  assert.deepEqual(await told(4, 4), ["not_json", "not_json"]);
+  assert.deepEqual(await told(4, 6), ["not_json", "not_json", 6]);
+  assert.deepEqual([await told(6, 6), await told(7, 7)], [[6], []]);
+});
+
 /** A session whose transcript is only in the journal any more. */
 async function vanished(t: TestContext): Promise<{ home: Home; key: SessionKey; file: string }> {
   const home = await Home.open(t);

@@ -4,6 +4,7 @@
 import { READ_BYTES_MAX, READ_ENTRIES_MAX } from "../../limits.ts";
 import type { Entry, Gap } from "../../transcript/entry.ts";
 import {
+  hurtBefore,
   pathSpans,
   readForward,
   readPathBackward,
@@ -37,7 +38,23 @@ interface Reading {
 export function readPage(from: Snapshot, range: Range, reading: Reading): HistoryPage {
   const { stop, trails } = reading;
   if (stop?.way === "up" || (stop === null && "before" in range)) return pageUp(from, range, reading);
-  return pageDown(from, stop ?? startDown(from, range, trails));
+  if (stop !== null) return pageDown(from, stop, placeOf(from, stop.seq));
+  const start = startDown(from, range, trails);
+  return pageDown(from, start, "since" in range ? placeSince(from, start) : placeOf(from, start.seq));
+}
+
+function placeOf(taken: Snapshot, seq: number): number {
+  return seq <= 1 ? 0 : seek(taken, seq);
+}
+
+/** With the lines that cannot be read where it should be: one of them may have been it. */
+function placeSince(taken: Snapshot, { seq, lastSeq }: Extract<Stop, { way: "down" }>): number {
+  const at = placeOf(taken, seq);
+  if (at === 0 || seq > lastSeq) return at;
+  const first = readForward(taken.source, at).next().value?.item;
+  return first?.type !== "gap" && first?.type !== "session" && first?.seq === seq
+    ? at
+    : hurtBefore(taken.source, at);
 }
 
 function startDown(taken: Snapshot, range: Range, trails: Trails): Extract<Stop, { way: "down" }> {
@@ -52,10 +69,12 @@ function startDown(taken: Snapshot, range: Range, trails: Trails): Extract<Stop,
   return { way: "down", seq, lastSeq, spans };
 }
 
-function pageDown(taken: Snapshot, stop: Extract<Stop, { way: "down" }>): HistoryPage {
-  const { row, source } = taken;
+function pageDown(
+  { row, source }: Snapshot,
+  stop: Extract<Stop, { way: "down" }>,
+  from: number,
+): HistoryPage {
   const page = new Filling();
-  const from = stop.seq <= 1 ? 0 : seek(taken, stop.seq);
   for (const placed of readForward(source, from, row.transcript.lastSeq)) {
     const { item } = placed;
     if (item.type === "session") continue;
@@ -66,6 +85,7 @@ function pageDown(taken: Snapshot, stop: Extract<Stop, { way: "down" }>): Histor
     if (item.seq > stop.lastSeq) break; // added since the first page
     if (page.isFull) return { items: page.items, stop: { ...stop, seq: item.seq } };
     if (isOnPath(stop.spans, item.seq)) page.add(item, placed);
+    if (item.seq === stop.lastSeq && item.seq < row.transcript.lastSeq) break; // What is hurt after it was not asked for.
   }
   return { items: page.items, stop: null };
 }

@@ -1,6 +1,6 @@
 // A note while it is written: the text, and what another wrote meanwhile beside it.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { bytes } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
 import { NOTE_BYTES_MAX } from "../../../src/limits.ts";
@@ -18,20 +18,28 @@ export function Editor(parts: Parameters<typeof useWriting>[0]) {
   const writing = useWriting(parts);
   const { text, other, isChanged, isBusy, leave } = writing;
   const isSeen = other?.is === "seen";
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => {
+    const own = form.current;
+    return () => {
+      if (own?.contains(document.activeElement) === true) own.closest("main")?.focus({ preventScroll: true });
+    };
+  }, []);
   return (
     <form
+      ref={form}
       class="note editor"
       aria-label={`Edit ${path}`}
       onSubmit={(event: SubmitEvent) => {
         event.preventDefault();
-        void writing.save();
+        void writing.save(true);
       }}
     >
       <EditorHead
         {...{ path, text, isChanged, isBusy, isSeen }}
         leave={() => (isChanged ? discard(path, leave) : leave())}
       />
-      {other?.is === "told" && <Told why={other.why} look={() => void writing.look()} />}
+      {other?.is === "told" && <Told look={() => void writing.look()} />}
       {text.includes("\u{FFFD}") && (
         <p class="told soft">It has bytes that are no text; they are saved as they are shown here: as �.</p>
       )}
@@ -90,12 +98,12 @@ function EditorHead({ path, text, isChanged, isBusy, isSeen, leave }: HeadParts)
   );
 }
 
-function Told({ why, look }: { readonly why: string; readonly look: () => void }) {
+function Told({ look }: { readonly look: () => void }) {
   return (
     <div class="conflict" role="alert">
       <p>
-        <b>Not saved: somebody else wrote this note meanwhile.</b> What you typed is still here.{" "}
-        <small>{why}.</small>
+        <b>Not saved: somebody else wrote this note meanwhile.</b> What you typed is still here, and nothing
+        of theirs is gone.
       </p>
       <Button onClick={look}>Show theirs beside mine</Button>
     </div>
@@ -111,10 +119,10 @@ interface MineParts {
 function Mine({ path, isBoth, writing }: MineParts) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
-  const save = (): void => unless(lacking("operate"), () => void writing.save());
+  const save = (isLeft: boolean) => (): void => unless(lacking("operate"), () => void writing.save(isLeft));
   useKeys("Editing", [
-    { key: "mod+s", about: "save", run: save },
-    { key: "mod+Enter", about: "save", run: save },
+    { key: "mod+s", about: "save, and go on writing", run: save(false) },
+    { key: "mod+Enter", about: "save, and read it", run: save(true) },
   ]);
   return (
     <section class="pane">

@@ -4,13 +4,14 @@
 
 import { useRef } from "preact/hooks";
 import { Fault } from "../../../src/base/fault.ts";
-import { FIRST, notePath } from "../../../src/memory/path.ts";
+import { FIRST, FOLDER, notePath } from "../../../src/memory/path.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
 import { ask } from "../../parts/dialog.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
 import { stepIn } from "../../parts/step.ts";
-import { unless } from "../../parts/toast.tsx";
+import { tell, unless } from "../../parts/toast.tsx";
 import { useAgents } from "../../state/agents.ts";
 import { useAsked, type Asked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
@@ -79,19 +80,16 @@ function Head({ agent, listed, make }: HeadParts) {
           </option>
         ))}
       </select>
-      <input
-        type="search"
+      <SearchField
         class="filter"
-        aria-label="Search the notes"
+        label="Search the notes"
         placeholder="Search the notes"
         value={query["text"] ?? ""}
-        onInput={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
-          replace({ ...place.value.query, text: (currentTarget as HTMLInputElement).value })
-        }
+        onText={(text) => replace({ ...place.value.query, text })}
       />
       <div class="push">
         <Button icon="refresh" look="quiet" label="Look again" onClick={listed.again} />
-        <Button icon="plus" unless={lacking("operate")} onClick={make}>
+        <Button icon="plus" look="main" unless={lacking("operate")} onClick={make}>
           New note…
         </Button>
       </div>
@@ -128,9 +126,15 @@ function Beginning({ listed }: { readonly listed: Output<"memory"> | null }) {
   );
 }
 
+/** All notes but one are in a folder: who leaves it out means it. What is no name at all is refused as it was typed. */
+function placed(given: string): string {
+  const isPlaced = given === FIRST || given === FOLDER || given.startsWith(`${FOLDER}/`);
+  return isPlaced || !/^[^/.]/.test(given) ? given : `${FOLDER}/${given}`;
+}
+
 /** It is written when it is saved; until then it is a draft. */
 function makeNote(agent: string, notes: Output<"memory">["notes"]): void {
-  let made = "";
+  let [typed, made] = ["", ""];
   const hasFirst = notes.some(({ path }) => path === FIRST);
   void ask({
     title: `New note of ${agent}`,
@@ -139,19 +143,21 @@ function makeNote(agent: string, notes: Output<"memory">["notes"]): void {
         name: "path",
         label: "Path",
         value: hasFirst ? "memory/" : FIRST,
-        hint: `${FIRST}, or a path below memory/ that ends in .md, such as memory/people/ann.md. Folders are made as they are needed; no name begins with a dot.`,
+        hint: `${FIRST}, or a path below memory/ that ends in .md, such as memory/people/ann.md; people/ann.md is put there, too. Folders are made as they are needed; no name begins with a dot.`,
         isNeeded: true,
       },
     ],
     verb: "Begin",
     run: async ({ path: given = "" }) => {
-      const path = notePath(given);
+      const path = notePath(placed(given));
       if (notes.some((note) => note.path === path))
         throw new Fault("exists", `there is a note ${path}`, { todo: "open it, or choose another path" });
       if (draftOf(agent, path) === null) keepDraft(agent, path, { text: "", version: null });
-      made = path;
+      [typed, made] = [given, path];
     },
   }).then((isBegun) => {
-    if (isBegun) go("memory", agent, { path: made });
+    if (!isBegun) return;
+    if (made !== typed) tell(`Its path is ${made}: every note but ${FIRST} is below ${FOLDER}/.`);
+    go("memory", agent, { path: made });
   });
 }

@@ -10,7 +10,7 @@ import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Markdown } from "../../parts/markdown.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { Ago, Title } from "../../parts/text.tsx";
-import { tell, unless } from "../../parts/toast.tsx";
+import { tell, tried, unless, warn } from "../../parts/toast.tsx";
 import { useAsked, type Asked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
 import { go, hrefOf, place } from "../../state/place.ts";
@@ -29,6 +29,7 @@ interface NoteParts {
 export function NoteView({ agent, path, listed }: NoteParts) {
   const whole = useAsked((signal) => readWhole(agent, path, signal), [agent, path]);
   const [isEditing, setEditing] = useState(false);
+  const [begun, setBegun] = useState<Whole | null>(null); // what it is edited from
   const draft = draftOf(agent, path);
   const before = useRef(listed.value);
   useEffect(() => {
@@ -46,18 +47,26 @@ export function NoteView({ agent, path, listed }: NoteParts) {
       <Editor
         agent={agent}
         path={path}
-        start={draft ?? { text: value?.text ?? "", version: value?.version ?? null }}
-        was={value}
+        start={draft ?? begun ?? { text: "", version: null }}
+        was={begun ?? value}
+        saved={listed.again}
         done={() => {
           setEditing(false);
+          setBegun(null);
           listed.again();
           whole.again();
         }}
       />
     );
+  const edit = async (): Promise<void> => {
+    const now = await tried(readWhole(agent, path)); // Others have written since it was shown, maybe.
+    if (now === null) return whole.again();
+    setBegun(now);
+    setEditing(true);
+  };
   const begin = (): void => {
     if (isMissing) keepDraft(agent, path, { text: "", version: null });
-    else if (value !== null) setEditing(true);
+    else if (value !== null) void edit();
   };
   return (
     <article class="note" aria-label={path}>
@@ -148,7 +157,8 @@ function append(agent: string, path: string, listed: NoteParts["listed"]): void 
     verb: "Append",
     run: async ({ text = "" }) => {
       const { changed } = await call("writeMemory", { agent, path, mode: "append", text });
-      tell(changed ? `Appended to ${path}` : `${path} ends with this already`);
+      if (changed) tell(`Appended to ${path}`);
+      else warn(`${path} ends with this already`);
       listed.again();
     },
   });

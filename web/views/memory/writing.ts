@@ -3,7 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { useLeaving } from "../../parts/leaving.ts";
-import { tell, tried } from "../../parts/toast.tsx";
+import { tell, tried, untell } from "../../parts/toast.tsx";
 import { call, faultOf } from "../../wire/call.ts";
 import { draftOf, keepDraft, type Draft } from "./drafts.ts";
 import { readWhole, type Whole } from "./whole.ts";
@@ -14,14 +14,13 @@ interface Begun {
   readonly start: Draft;
   /** The note as it is; null: there is none, or it is not known. */
   readonly was: Whole | null;
+  /** It is another now, and is still written. */
+  readonly saved: () => void;
   readonly done: () => void;
 }
 
 /** What another wrote meanwhile. told: that they did; seen: what (null: they deleted it). */
-type Other =
-  | null
-  | { readonly is: "told"; readonly why: string }
-  | { readonly is: "seen"; readonly whole: Whole | null };
+type Other = null | { readonly is: "told" } | { readonly is: "seen"; readonly whole: Whole | null };
 
 export interface Writing {
   readonly text: string;
@@ -29,20 +28,21 @@ export interface Writing {
   readonly isChanged: boolean;
   readonly isBusy: boolean;
   readonly type: (typed: string) => void;
-  readonly save: () => Promise<void>;
+  /** `isLeft`: and that was it. */
+  readonly save: (isLeft: boolean) => Promise<void>;
   /** Reads what another wrote: from then on it is that which is saved over. */
   readonly look: () => Promise<void>;
   /** What was typed goes. */
   readonly leave: () => void;
 }
 
-export function useWriting({ agent, path, start, was, done }: Begun): Writing {
+export function useWriting({ agent, path, start, was, saved, done }: Begun): Writing {
   const [text, setText] = useState(start.text);
   const [version, setVersion] = useState(start.version);
   const [other, setOther] = useState<Other>(null);
   const [isBusy, setBusy] = useState(false);
   // What it was begun on; null: it is a draft of before, and that is not known any more.
-  const [base] = useState(() => (draftOf(agent, path) === null ? (was?.text ?? "") : null));
+  const [base, setBase] = useState(() => (draftOf(agent, path) === null ? (was?.text ?? "") : null));
   const isNew = (typed: string): boolean => typed !== (base ?? was?.text ?? "");
   const isChanged = isNew(text);
   useLeaving(isChanged ? path : null, (address) => isAt(address, agent, path));
@@ -55,19 +55,28 @@ export function useWriting({ agent, path, start, was, done }: Begun): Writing {
     keepDraft(agent, path, null);
     done();
   };
-  const save = async (): Promise<void> => {
+  const goOn = (now: string | null): void => {
+    setVersion(now);
+    setBase(text);
+    setOther(null);
+    keepDraft(agent, path, null);
+    saved();
+  };
+  const save = async (isLeft: boolean): Promise<void> => {
     if (isBusy) return;
     setBusy(true);
+    untell(`Saved ${path}`); // That was before.
     try {
-      await call("writeMemory", { agent, path, mode: "replace", text, version });
+      const now = await call("writeMemory", { agent, path, mode: "replace", text, version });
       tell(`Saved ${path}`);
-      leave();
+      if (isLeft) return leave();
+      goOn(now.version);
     } catch (error) {
       const fault = faultOf(error);
-      if (fault.code === "stale_writer") setOther({ is: "told", why: fault.message });
+      if (fault.code === "stale_writer") setOther({ is: "told" });
       else tell(`${fault.message}. ${fault.todo}`, true);
-      setBusy(false);
     }
+    setBusy(false);
   };
   const look = async (): Promise<void> => {
     const found = await tried(theirsOf(agent, path));

@@ -128,13 +128,19 @@ export function Failures({ now: { failures } }: Shown) {
 }
 
 function FailureRow({ failure }: { readonly failure: Overview["failures"][number] }) {
-  const { at, what, outcome, sessionKey, job, reason } = failure;
+  const { at, what, outcome, sessionKey, job, reason, seq } = failure;
   return (
     <tr>
       <td>
         {job === null ? what : <a href={hrefOf("schedule", job)}>{what}</a>} {outcome}
       </td>
-      <td>{sessionKey === null ? <span class="soft">–</span> : <SessionLink sessionKey={sessionKey} />}</td>
+      <td>
+        {sessionKey === null ? (
+          <span class="soft">–</span>
+        ) : (
+          <SessionLink sessionKey={sessionKey} seq={seq} />
+        )}
+      </td>
       <td class="why">{reason === "" ? <span class="soft">nobody said</span> : <Plain text={reason} />}</td>
       <td class="figure">
         <Ago at={at} />
@@ -143,9 +149,14 @@ function FailureRow({ failure }: { readonly failure: Overview["failures"][number
   );
 }
 
-function SessionLink({ sessionKey }: { readonly sessionKey: string }) {
+interface LinkParts {
+  readonly sessionKey: string;
+  readonly seq?: number | null; // null: to where it ends
+}
+
+function SessionLink({ sessionKey, seq = null }: LinkParts) {
   return (
-    <a href={hrefOf("session", sessionKey)} title={sessionKey}>
+    <a href={hrefOf("session", sessionKey, seq === null ? {} : { seq: String(seq) })} title={sessionKey}>
       {shortKey(sessionKey)}
     </a>
   );

@@ -11,6 +11,7 @@ const WELL: Looked = {
     ],
     upkeep: { mode: "warn", rounds: 1, lookedAt: null, use: null, steps: null, overBytes: 0 },
     disk: { freeBytes: 50e9, totalBytes: 100e9 },
+    failures: [],
   },
   lateMs: 3,
   jobs: [],
@@ -55,6 +56,7 @@ test("each illness says what it is, and what is worse comes first", () => {
       ],
       upkeep: { ...now.upkeep, steps: 1 },
       disk: { freeBytes: 4e9, totalBytes: 100e9 },
+      failures: [],
     },
     lateMs: 800,
     jobs: [
@@ -107,4 +109,20 @@ test("a heartbeat is told of while its alert holds", () => {
   ]);
   const over = { ...beat, failures: 0, alert: { ...alert, isOver: true } };
   assert.deepEqual(told({ ...WELL, heartbeats: [over] }), []);
+});
+
+test("what failed in the last hour is told; what is older is not, nor the run of a job beside its turn", () => {
+  const failure = { sessionKey: null, outcome: "failed", reason: "", job: null, seq: null };
+  const at = (minutes: number): string => new Date(WELL.nowMs - minutes * 60_000).toISOString();
+  const turn = (minutes: number) => ({ ...failure, what: "turn", at: at(minutes) }) as const;
+  const having = (failures: Looked["now"]["failures"]): readonly string[] =>
+    told({ ...WELL, now: { ...WELL.now, failures } });
+  assert.deepEqual(having([turn(61)]), []);
+  assert.deepEqual(having([{ ...failure, what: "job", at: at(1) }]), []);
+  assert.deepEqual(having([turn(1), { ...failure, what: "answer", at: at(2) }, turn(59), turn(61)]), [
+    "warn Failures: 2 turns failed, 1 answer could not be delivered in the last hour",
+  ]);
+  assert.deepEqual(having(Array.from({ length: 20 }, () => turn(1))), [
+    "warn Failures: 20 turns failed in the last hour, or more",
+  ]);
 });

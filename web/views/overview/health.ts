@@ -7,7 +7,7 @@ import type { Heartbeat, JobRow, TimedOnes } from "../../wire/jobs.ts";
 import type { View } from "../../state/place.ts";
 
 export interface Looked extends TimedOnes {
-  readonly now: Pick<Overview, "providers" | "servers" | "upkeep" | "disk">;
+  readonly now: Pick<Overview, "providers" | "servers" | "upkeep" | "disk" | "failures">;
   readonly lateMs: number | null; // null: not known yet
   readonly nowMs: number;
 }
@@ -23,6 +23,8 @@ export interface Ill {
 /** A disk with less than this share free, or less than so many bytes, is nearly full. */
 const FREE_SHARE = 0.1;
 const FREE_BYTES = 1e9;
+/** As many as the daemon remembers: there may have been more. */
+const FAILURES_TOLD = 20;
 /** People notice a pause of this. */
 const LATE_MS = 250;
 
@@ -37,6 +39,7 @@ export function illsIn(looked: Looked): readonly Ill[] {
     ...looked.jobs.flatMap(jobIlls),
     ...looked.heartbeats.flatMap(heartbeatIlls),
     ...upkeepIlls(now.upkeep),
+    ...failureIlls(now.failures, looked.nowMs),
   ];
   return ills.toSorted((a, b) => Number(a.is === "warn") - Number(b.is === "warn"));
 }
@@ -154,6 +157,31 @@ function upkeepIlls({ mode, steps, overBytes }: Overview["upkeep"]): readonly Il
       words: `${many(steps, "step")} ${steps === 1 ? "waits" : "wait"}: in mode warn nobody does ${steps === 1 ? "it" : "them"}`,
       todo: "See the plan, and apply it.",
       to,
+    },
+  ];
+}
+
+/** What failed longer ago is listed, and that is all. */
+const LATELY_MS = 3_600_000;
+
+/** A run of a job that failed is told of by its job, and its turn is one of these. */
+function failureIlls(failures: Overview["failures"], nowMs: number): readonly Ill[] {
+  const lately = failures.filter(({ at }) => nowMs - Date.parse(at) < LATELY_MS);
+  const of = (kind: string): number => lately.filter(({ what }) => what === kind).length;
+  const [turns, answers] = [of("turn"), of("answer")];
+  const words = [
+    ...(turns > 0 ? [`${many(turns, "turn")} failed`] : []),
+    ...(answers > 0 ? [`${many(answers, "answer")} could not be delivered`] : []),
+  ].join(", ");
+  if (words === "") return [];
+  const isMore = lately.length === failures.length && failures.length >= FAILURES_TOLD;
+  return [
+    {
+      is: "warn",
+      what: "Failures",
+      words: `${words} in the last hour${isMore ? ", or more" : ""}`,
+      todo: "Each is below, with why.",
+      to: null,
     },
   ];
 }

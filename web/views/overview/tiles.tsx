@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { bytes, count, many, money, percent, whole } from "../../../src/base/figures.ts";
 import { counted } from "../../parts/counted.ts";
 import { Plot, type PlotLine } from "../../parts/plot.tsx";
+import { rangeOf } from "../../parts/range.ts";
 import type { Overview } from "../../wire/events.ts";
 import { rateNow, SPAN_MS, sumOf, timesOf, valuesOf, type Point } from "./ring.ts";
 
@@ -13,7 +14,7 @@ interface Shown {
 }
 
 const HOUR_SECONDS = 3_600;
-const SPAN_MS_MIN = 60_000;
+const SPAN_MS_MIN = 60_000; // a minute
 
 export function Tiles(shown: Shown) {
   return (
@@ -45,7 +46,10 @@ interface TileParts {
 }
 
 function Tile({ name, figure, unit = "", more, plot }: TileParts) {
-  const { ring, lines, least, isAround = false, say } = plot;
+  const { ring, least, isAround = false, say } = plot;
+  const lines = plot.lines.map(({ of, ...line }) => ({ ...line, values: valuesOf(ring, of) }));
+  const spanMs = spanOf(ring);
+  const [low, high] = rangeOf({ lines, least, isAround });
   return (
     <section class="card tile" aria-label={name}>
       <h3>{name}</h3>
@@ -53,14 +57,18 @@ function Tile({ name, figure, unit = "", more, plot }: TileParts) {
         <strong>{figure}</strong> {unit !== "" && <span class="soft">{unit}</span>}
       </p>
       <Plot
-        label={`${name}, the last five minutes: now ${figure} ${unit}`.trim()}
+        label={`${name}, the last ${minutesIn(spanMs)}: now ${figure} ${unit}`.trim()}
         timesMs={timesOf(ring)}
-        spanMs={spanOf(ring)}
-        lines={lines.map(({ of, ...line }) => ({ ...line, values: valuesOf(ring, of) }))}
+        spanMs={spanMs}
+        lines={lines}
         least={least}
         isAround={isAround}
         say={say}
       />
+      <p class="scale" aria-hidden="true">
+        <span>{minutesIn(spanMs)}</span>
+        <span>{isAround ? `${say(low)} to ${say(high)}` : `up to ${say(high)}`}</span>
+      </p>
       <p class="more">{more}</p>
     </section>
   );
@@ -147,7 +155,7 @@ function ModelCalls({ now: { slots, processes }, ring }: Shown) {
 }
 
 function Queue({ now: { slots, processes }, ring }: Shown) {
-  const waiting = sumOf(slots.waiting);
+  const [waiting, programs] = [sumOf(slots.waiting), sumOf(processes.waiting)];
   return (
     <Tile
       name="Queue"
@@ -159,7 +167,7 @@ function Queue({ now: { slots, processes }, ring }: Shown) {
         say: whole,
         lines: [{ colour: "--warn", isFilled: true, of: ({ level }) => level.waiting }],
       }}
-      more={`people ${whole(slots.waiting.interactive)} · for programs ${whole(sumOf(processes.waiting))}`}
+      more={`${whole(slots.waiting.interactive)} of them for people · ${whole(programs)} ${programs === 1 ? "waits" : "wait"} to run a program`}
     />
   );
 }
@@ -170,14 +178,14 @@ function Loop({ now: { totals }, ring }: Shown) {
     <Tile
       name="Event-loop delay"
       figure={loopDelayMs === null ? "–" : loopDelayMs.toFixed(loopDelayMs < 10 ? 1 : 0)}
-      unit="ms, 99 of 100"
+      unit="ms at most"
       plot={{
         ring,
         least: 50,
         say: (value) => `${whole(Math.round(value))} ms`,
         lines: [{ ...ONE, of: ({ level }) => level.loopDelayMs }],
       }}
-      more="How late the daemon comes to things at most."
+      more="How long anything new waits for the daemon, 99 times of 100."
     />
   );
 }
@@ -195,6 +203,9 @@ function Commits({ now: { totals }, ring }: Shown) {
   );
 }
 
+/** So much of a disk is seen at least: what comes and goes in minutes is no crash. */
+const DISK_SHARE = 0.1;
+
 function Disk({ now: { disk, upkeep }, ring }: Shown) {
   const { use } = upkeep;
   return (
@@ -204,7 +215,7 @@ function Disk({ now: { disk, upkeep }, ring }: Shown) {
       unit={disk === null ? "" : `free, ${percent(disk.freeBytes, disk.totalBytes)}`}
       plot={{
         ring,
-        least: 1e6,
+        least: disk === null ? 1e9 : disk.totalBytes * DISK_SHARE,
         say: bytes,
         isAround: true,
         lines: [{ ...ONE, of: ({ level }) => level.freeBytes }],
@@ -224,7 +235,7 @@ function Journal({ now: { journal }, ring }: Shown) {
       name="Journal"
       figure={journal === null ? "–" : bytes(journal.bytes)}
       plot={{ ring, least: 1e6, say: bytes, lines: [{ ...ONE, of: ({ level }) => level.journalBytes }] }}
-      more="Commits go here first. It is used again from its beginning."
+      more="Every change is written here first. Its space is used again: it does not grow for ever."
     />
   );
 }
@@ -233,6 +244,10 @@ function Journal({ now: { journal }, ring }: Shown) {
 function spanOf(ring: readonly Point[]): number {
   const seenMs = (ring.at(-1)?.atMs ?? 0) - (ring[0]?.atMs ?? 0);
   return Math.min(SPAN_MS, Math.max(SPAN_MS_MIN, seenMs));
+}
+
+function minutesIn(spanMs: number): string {
+  return `${Math.round(spanMs / SPAN_MS_MIN)} min`;
 }
 
 /** Small ones with a place behind the point. */

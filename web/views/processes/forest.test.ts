@@ -8,7 +8,8 @@ let born = 0;
 function leaf(sessionKey: string, parent: string | null = null, state = "idle"): Leaf {
   born += 1;
   const kind = sessionKey.startsWith("main") ? "main" : "subagent";
-  return { sessionKey, parent, state, kind, bornAt: new Date(born).toISOString() };
+  const outcome = state === "ended" ? "done" : null;
+  return { sessionKey, parent, state, outcome, kind, bornAt: new Date(born).toISOString() };
 }
 
 function planted(leaves: readonly Leaf[], foldsEnded = true): Forest<Leaf> {
@@ -20,7 +21,10 @@ function planted(leaves: readonly Leaf[], foldsEnded = true): Forest<Leaf> {
 /** Every line by its key, two blanks for each step down; of a fold, how many. */
 function drawn(forest: Forest<Leaf>): string[] {
   return forest.lines().map((line) => {
-    const words = line.type === "row" ? line.key : `${line.count} ended`;
+    const words =
+      line.type === "row"
+        ? line.key
+        : `${line.count} ended${line.failed > 0 ? `, ${line.failed} failed` : ""}`;
     return `${"  ".repeat(line.depth)}${words}`;
   });
 }
@@ -63,6 +67,15 @@ test("a line is known for as long as what it is of is there, also where it is fo
   assert.deepEqual([forest.at("done"), forest.has("done"), forest.has(fold)], [null, true, true]);
   forest.drop("main");
   assert.deepEqual([forest.has("main"), forest.has(fold), forest.has("done")], [false, false, true]);
+});
+
+test("a fold says how many of those in it failed; who was stopped has not", () => {
+  const ended = (key: string, outcome: string): Leaf => ({ ...leaf(key, "main", "ended"), outcome });
+  const names = ["done", "failed", "timeout", "limit", "interrupted", "killed"];
+  const forest = planted([leaf("main"), ...names.map((each) => ended(each, each))]);
+  assert.deepEqual(drawn(forest), ["main", "  6 ended, 4 failed"]);
+  forest.put(ended("failed", "done"), "top"); // It was brought back, and is done now.
+  assert.deepEqual(drawn(forest), ["main", "  6 ended, 3 failed"]);
 });
 
 test("what happens comes in at the top below the mains; what is listed comes at the end", () => {

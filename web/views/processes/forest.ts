@@ -11,6 +11,7 @@
 //   F3. Children stand as they were born, the oldest first, in whichever order they came: as their cards do in a transcript.
 //   F4. A row whose parent is not known is a root until it is; so is one that would be its own ancestor.
 
+import { BAD_ENDS } from "../../../src/calls/words.ts";
 import { Brood } from "./brood.ts";
 
 export interface Leaf {
@@ -18,6 +19,7 @@ export interface Leaf {
   readonly parent: string | null;
   readonly kind: string;
   readonly state: string;
+  readonly outcome: string | null; // null: it has not ended
   readonly bornAt: string; // ISO 8601, so that it sorts as it reads
 }
 
@@ -39,6 +41,7 @@ export interface Fold<Row extends Leaf> {
   readonly key: string;
   readonly of: Branch<Row>;
   readonly count: number;
+  readonly failed: number; // of these
   readonly depth: number;
   readonly at: number;
   readonly isOpen: boolean;
@@ -158,6 +161,7 @@ export class Forest<Row extends Leaf> {
     if (folded.length === 0) return;
     const { fold } = node;
     fold.count = folded.length;
+    fold.failed = folded.filter(({ row }) => BAD_ENDS.has(row.outcome)).length;
     fold.depth = depth + 1;
     fold.at = lines.length;
     lines.push(fold);
@@ -169,8 +173,9 @@ export class Forest<Row extends Leaf> {
   }
 
   #update(node: Node<Row>, row: Row): void {
-    const was = node.row.state;
+    const { state: was, outcome } = node.row;
     node.row = row;
+    if (was === row.state && outcome !== row.outcome) this.#lines = null; // It ended again: a fold says how many failed.
     if (was === row.state) return;
     this.#countState(was, -1);
     this.#countState(row.state, 1);
@@ -293,6 +298,7 @@ class Folded<Row extends Leaf> implements Fold<Row> {
   readonly key: string;
   readonly of: Node<Row>;
   count = 0;
+  failed = 0;
   depth = 0;
   at = 0;
   isOpen = false;

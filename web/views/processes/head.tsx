@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { many, whole } from "../../../src/base/figures.ts";
 import { KINDS, STATES } from "../../../src/calls/words.ts";
 import { Button } from "../../parts/button.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
 import { replace } from "../../state/place.ts";
 import { lacking } from "../../wire/scope.ts";
 import { spawn } from "../deeds.tsx";
@@ -95,19 +96,11 @@ function Words({ wanted }: { readonly wanted: Wanted }) {
     return () => clearTimeout(timer);
   }, [text, wanted]);
   return (
-    <input
-      type="search"
-      aria-label="Words of the title or the key"
+    <SearchField
+      label="Words of the title or the key"
       placeholder="Filter by words"
       value={text}
-      maxLength={400}
-      onInput={({ currentTarget }: { currentTarget: HTMLInputElement }) => setText(currentTarget.value)}
-      onKeyDown={(event: KeyboardEvent) => {
-        if (event.key !== "Escape") return;
-        event.preventDefault();
-        if (text === "") (event.currentTarget as HTMLElement).blur();
-        setText("");
-      }}
+      onText={setText}
     />
   );
 }

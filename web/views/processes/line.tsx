@@ -1,19 +1,18 @@
 // One line of the table: a session, or those below it that have ended.
 
 import { useMemo, useRef } from "preact/hooks";
-import { age, count, money } from "../../../src/base/figures.ts";
+import { age, count, money, whole } from "../../../src/base/figures.ts";
 import { clean } from "../../../src/base/harmless.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Menu } from "../../parts/menu.tsx";
-import { Gauge, State } from "../../parts/state.tsx";
-import { shortKey } from "../../parts/key.ts";
+import { Dot, Gauge, State } from "../../parts/state.tsx";
 import { Ago } from "../../parts/text.tsx";
 import { since } from "../../state/now.ts";
 import { hrefOf } from "../../state/place.ts";
 import type { Row } from "../../wire/events.ts";
-import { rowNow } from "../../state/rows.ts";
 import { deedsOf, type ActKeys } from "../deeds.tsx";
-import { calledOf, nameOf, shortened } from "../named.ts";
+import { calledOf, nameOf } from "../named.ts";
+import { whoIs } from "../who.tsx";
 import type { Branch, Fold, Line } from "./forest.ts";
 import { modelName, whyIn } from "./words.ts";
 
@@ -74,13 +73,13 @@ export function LineOf(parts: LineParts) {
       aria-rowindex={line.at + 2}
       aria-selected={isSelected}
       {...(canOpen ? { "aria-expanded": line.isOpen } : {})}
-      onClick={() => {
+      onClick={(event: MouseEvent) => {
         select(line.key);
         if (line.type === "fold") toggle(line);
+        else if (isTap(event) && !isOfPart(event)) openSession(line.key);
       }}
-      onDblClick={({ target }: Event) => {
-        const isOfPart = target instanceof Element && target.closest("a, button") !== null;
-        if (line.type === "row" && !isOfPart) openSession(line.key);
+      onDblClick={(event: MouseEvent) => {
+        if (line.type === "row" && !isOfPart(event)) openSession(line.key);
       }}
     >
       {useCells(parts)}
@@ -88,12 +87,22 @@ export function LineOf(parts: LineParts) {
   );
 }
 
+function isOfPart({ target }: Event): boolean {
+  return target instanceof Element && target.closest("a, button, [popover]") !== null;
+}
+
+/** By a finger, or where there is room for little more than a list: nobody selects a line there, or knows of a second click. */
+function isTap(event: MouseEvent): boolean {
+  const isTouch = event instanceof PointerEvent && event.pointerType === "touch";
+  return isTouch || matchMedia("(max-width: 640px)").matches;
+}
+
 /** The same as before, where nothing that they show is otherwise: then nothing is compared, whoever else has changed. */
 function useCells({ line, isSelected, toggle }: LineParts) {
   const latest = useRef(toggle);
   latest.current = toggle;
   const shown =
-    line.type === "row" ? [line.row, line.isParent, line.above === null] : [line.count, null, null];
+    line.type === "row" ? [line.row, line.isParent, line.above === null] : [line.count, line.failed, null];
   return useMemo(() => {
     if (line.type === "fold") return <FoldCell fold={line} />;
     return <Cells branch={line} isSelected={isSelected} toggle={(each) => latest.current(each)} />;
@@ -113,7 +122,8 @@ function FoldCell({ fold }: { readonly fold: Fold<Row> }) {
       <span class="twist" aria-hidden="true">
         <Icon name={fold.isOpen ? "down" : "right"} />
       </span>
-      <span class="soft">{fold.count.toLocaleString("en-US")} ended</span>
+      <span class="soft">{whole(fold.count)} ended</span>
+      {fold.failed > 0 && <Dot is="bad">{whole(fold.failed)} failed</Dot>}
     </span>
   );
 }
@@ -124,11 +134,11 @@ interface CellsParts extends Pick<LineParts, "isSelected" | "toggle"> {
 
 function Cells({ branch, isSelected, toggle }: CellsParts) {
   const { row } = branch;
-  const why = whyIn(row, sayKey);
+  const why = whyIn(row, whoIs);
   return (
     <>
       <Named branch={branch} toggle={toggle} />
-      <span role="gridcell" class="state-cell" title={clean(row.why ?? row.state)}>
+      <span role="gridcell" class="state-cell" title={sayState(row)}>
         <State row={row} />
         {why !== "" && <span class="why">{why}</span>}
       </span>
@@ -169,12 +179,9 @@ function Cells({ branch, isSelected, toggle }: CellsParts) {
   );
 }
 
-const NAME_CHARS = 28;
-
-/** Who is named beside a line, as far as it is known who that is. */
-function sayKey(key: string): string {
-  const row = rowNow(key);
-  return row === null ? shortKey(key) : shortened(calledOf(row).name, NAME_CHARS);
+/** All of it, for who points at it: the column may be narrow. */
+function sayState({ why, state, class: of }: Row): string {
+  return `${clean(why ?? state)}${of === null ? "" : ` · ${of}`}`;
 }
 
 /** By itself: it is another one every second, and the rest of the line is not. */
@@ -219,7 +226,7 @@ function Named({ branch, toggle }: { readonly branch: Branch<Row>; readonly togg
       )}
       {isFar && (
         <span class="tag" title={`A child of ${row.parent}`}>
-          of {sayKey(row.parent ?? "")}
+          of {whoIs(row.parent ?? "")}
         </span>
       )}
       {key !== "" && (

@@ -20,6 +20,8 @@ function row(n: number, more: Partial<Row> = {}): Row {
     state: "idle",
     since: null,
     step: null,
+    outcome: null,
+    pausing: false,
     class: null,
     why: null,
     model: "rehearsal/default",
@@ -124,6 +126,40 @@ test("pages that are folded away whole are not read on for ever", async () => {
   listing.more();
   await rest(listing);
   assert.ok(listing.forest.size > before);
+});
+
+test("who stands at the end of a brood, where older ones come in above, is not read everything", async () => {
+  const brood = Array.from({ length: 8_000 }, (_, n) =>
+    row(n, {
+      sessionKey: `agent:main:subagent:s${n}`,
+      parent: MAIN.sessionKey,
+      bornAt: new Date(10_000_000 - n * 1_000).toISOString(),
+    }),
+  );
+  const shelf = new Shelf([MAIN, ...brood]);
+  const listing = new Listing(ANY, shelf);
+  await listing.read();
+  const end = async (): Promise<void> => {
+    // The table stays at the line that is seen: what comes in above moves it.
+    for (let before = 0; before < shelf.questions.length;) {
+      before = shelf.questions.length;
+      listing.see(listing.forest.lines().length - 1);
+      await rest(listing);
+    }
+  };
+  await end();
+  const first = shelf.questions.length;
+  assert.ok(first < 15, `${first} questions`);
+  assert.equal(keys(listing).at(-1), "subagent:s0");
+  listing.more();
+  await rest(listing);
+  await end();
+  assert.ok(shelf.questions.length > first && shelf.questions.length < 2 * first);
+  listing.see(20); // Who goes up and reads on there is read for as before.
+  const { size } = listing.forest;
+  listing.see(size - 100);
+  await rest(listing);
+  assert.ok(listing.forest.size > size);
 });
 
 test("what came by the stream is not undone by a page that was made before it (L2)", async () => {

@@ -20,7 +20,7 @@ import { asked, isAnything, isWanted, type Wanted } from "./wanted.ts";
 const PAGE_ROWS = 200;
 /** Lines that are there beyond what is seen: a page. */
 const AHEAD_LINES = 200;
-/** Pages that are read without anybody asking, when they bring no line because all is folded away. */
+/** Pages that are read without anybody asking, when they bring no line below what is seen: all is folded away, or stands above. */
 const HIDDEN_PAGES_MAX = 5;
 /** Pages of each state in which something goes on: a gateway has not as many slots. */
 const ACTIVE_PAGES_MAX = 5;
@@ -47,8 +47,9 @@ export class Listing {
   #isBegun = false;
   #isReading = false;
   #fault: Fault | null = null;
-  #seen = 0; //          the last line that somebody sees
-  #hiddenPages = 0; //   since a page last brought a line
+  #seen = 0; //          the last line that somebody sees, where it was then
+  #seenKey = ""; //      and its key: what comes in above moves it; "": there is no such line yet
+  #hiddenPages = 0; //   since a page last brought a line that is still to be seen
   #isForAll = false;
   #pages = 0;
 
@@ -99,8 +100,9 @@ export class Listing {
 
   /** Somebody sees lines up to this one. */
   see(last: number): void {
-    if (last > this.#seen) this.#hiddenPages = 0;
+    if (last > this.#seenAt()) this.#hiddenPages = 0;
     this.#seen = last;
+    this.#seenKey = this.forest.lines()[last]?.key ?? "";
     if (this.#isMoreWanted() && this.#fault === null) void this.read();
   }
 
@@ -160,6 +162,15 @@ export class Listing {
     return isNear && this.#hiddenPages < HIDDEN_PAGES_MAX;
   }
 
+  #seenAt(): number {
+    return this.forest.at(this.#seenKey) ?? this.#seen;
+  }
+
+  /** Below the last that is seen, wherever that is by now. */
+  #linesBelow(): number {
+    return this.forest.lines().length - this.#seenAt();
+  }
+
   /** What does something is asked for by itself: among a hundred thousand it may not be among the newest. */
   async #begin(): Promise<void> {
     const { state, kind } = this.wanted;
@@ -180,14 +191,15 @@ export class Listing {
   }
 
   async #page(): Promise<void> {
-    const before = this.#isForAll ? 0 : this.forest.lines().length;
+    const before = this.#isForAll ? 0 : this.#linesBelow();
     const { sessions, next } = await this.#list(this.#next === null ? {} : { cursor: this.#next });
     this.#take(sessions);
     this.#next = next;
     this.#pages += 1;
     if (this.#isForAll && this.#pages % PAGES_A_LOOK !== 0) return; // Nobody reads what only passes by.
-    // A filter finds little in many pages, and shows all that it finds: only what is folded away is not worth going on for.
-    const isHidden = sessions.length > 0 && this.forest.lines().length === before;
+    // A filter finds little in many pages, and shows all that it finds: only what is folded away, or stands above because it is
+    // older than its siblings (F3), is not worth going on for.
+    const isHidden = sessions.length > 0 && this.#linesBelow() <= before;
     this.#hiddenPages = isHidden ? this.#hiddenPages + 1 : 0;
     this.#door.changed();
   }

@@ -6,7 +6,7 @@ import { whole } from "../../../src/base/figures.ts";
 import { oneLine } from "../../../src/base/harmless.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
-import { tell, unless } from "../../parts/toast.tsx";
+import { unless, warn } from "../../parts/toast.tsx";
 import { Virtual } from "../../parts/virtual.tsx";
 import { useKeys } from "../../state/keys.ts";
 import { go, hrefOf, place, replace } from "../../state/place.ts";
@@ -54,7 +54,7 @@ function Table({ listing }: TableParts) {
   const selected = choice.key === null ? null : forest.at(choice.key);
   return (
     <div
-      class="processes-table"
+      class={`processes-table${isFirst(listing) ? " first" : ""}`}
       ref={box}
       onKeyDown={(event: KeyboardEvent) => keyed(event, choice)}
       onWheel={() => listing.readAll(false)}
@@ -205,7 +205,7 @@ function useDeeds({ forest }: Listing, choice: Choice): void {
     const at = choice.key === null ? null : forest.at(choice.key);
     const line = at === null ? undefined : forest.lines()[at]; // One that is folded away cannot be meant.
     if (line?.type === "row") act(line.row, which);
-    else tell("Select a session first: j and k, or a click.");
+    else warn("Select a session first: j and k, or a click.");
   };
   useKeys("Processes", [
     { key: "j", about: "down (also ↓)", run: () => choice.move(1) },
@@ -240,7 +240,7 @@ function showMenu(key: string | null): void {
 function Foot({ listing }: { readonly listing: Listing }) {
   const { forest, fault, isWhole, isReading } = listing;
   if (fault !== null) return <Trouble fault={fault} again={() => listing.more()} />;
-  if (isWhole) return <OnlyMain listing={listing} />;
+  if (isWhole) return isFirst(listing) ? <Begin /> : null;
   return (
     <div class="foot">
       {isReading ? `${whole(forest.size)} loaded …` : `${whole(forest.size)} loaded; there are more.`}
@@ -250,10 +250,10 @@ function Foot({ listing }: { readonly listing: Listing }) {
 }
 
 /** A daemon that nobody has said anything to yet. */
-function OnlyMain({ listing: { forest, wanted } }: { readonly listing: Listing }) {
+function isFirst({ forest, wanted, fault, isWhole }: Listing): boolean {
   const only = forest.size === 1 ? forest.lines()[0] : undefined;
-  if (!isAnything(wanted) || only?.type !== "row" || only.row.entries > 0) return null;
-  return <Begin />;
+  const isQuiet = fault === null && isWhole && isAnything(wanted);
+  return isQuiet && only?.type === "row" && only.row.entries === 0;
 }
 
 function Begin() {

@@ -16,7 +16,10 @@ test("why is told without what its state says, and who is named is said as peopl
     "runs subagents: pricing of A, sub:0abcdef0",
   );
   assert.equal(why("running", `step 3 of a turn since ${AT}`), "");
-  assert.equal(why("ended", "ended (failed): no model answers"), "failed: no model answers");
+  assert.equal(why("ended", "ended (failed): no model answers"), "no model answers");
+  assert.equal(why("ended", "ended (done)"), "");
+  assert.equal(why("running", `step 2 of a turn since ${AT}: asks a/b; pauses after it`), "asks its model");
+  assert.equal(why("running", `step 2 of a turn since ${AT}; pauses after it`), "");
   assert.equal(why("running", `step 1 of a turn since ${AT}: asks rehearsal/default`), "asks its model");
   assert.equal(
     why("running", `step 1 of a turn since ${AT}: asks rehearsal/default, resumed after a restart`),

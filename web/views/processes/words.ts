@@ -7,7 +7,10 @@ import type { Row } from "../../wire/events.ts";
 
 /** Which model it asks stands beside it. */
 function doing(words: string): string {
-  return words.replace(/^step \d+ of a turn(?:: )?/, "").replace(/^asks [^\s/]+\/[^\s,]+/, "asks its model");
+  return words
+    .replace(/^step \d+ of a turn(?:: )?/, "")
+    .replace(/^asks [^\s/]+\/[^\s,;]+/, "asks its model")
+    .replace(/(?:^|; )pauses after it$/, "");
 }
 
 /** Without its provider: that is in the title of the cell. */
@@ -23,7 +26,7 @@ export function whyIn({ why, state }: Pick<Row, "why" | "state">, say: (key: str
     .replace(/ ?\[… \d+ more characters\]$/, "…");
   if (state === "running") return withKeys(doing(words), say);
   if (state === "paused") return ""; // That it goes on when somebody says so is what the word means.
-  if (state === "ended") return withKeys(words.replace(/^ended \((\w+)\)/, "$1"), say);
+  if (state === "ended") return withKeys(words.replace(/^ended \((\w+)\)(?:: )?/, ""), say);
   const [, names, more = "0"] =
     /^waits for its children: ([^\s…]+(?:, [^\s…]+)*)(?: and (\d+) more)?$/.exec(words) ?? [];
   if (names === undefined) return withKeys(words, say);

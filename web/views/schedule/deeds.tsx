@@ -5,8 +5,8 @@ import { oneLine } from "../../../src/base/harmless.ts";
 import { ask } from "../../parts/dialog.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
-import { go, place } from "../../state/place.ts";
-import { requestId } from "../../state/request.ts";
+import { go, place, stillHere } from "../../state/place.ts";
+import { idsByContent } from "../../state/request.ts";
 import { call, faultOf } from "../../wire/call.ts";
 import type { Job, JobRow } from "../../wire/jobs.ts";
 import { lacking } from "../../wire/scope.ts";
@@ -51,6 +51,7 @@ export async function setEnabled({ id, enabled, ...job }: JobRow, after: () => v
 
 /** Asked for whole: a list has only the beginning of what is to be done. */
 export async function edit({ id }: Pick<JobRow, "id">, after: () => void): Promise<void> {
+  const isHere = stillHere();
   const asked = await tried(Promise.all([call("job", { job: id }), known()]));
   if (asked === null) return;
   const [job, there] = asked;
@@ -59,6 +60,7 @@ export async function edit({ id }: Pick<JobRow, "id">, after: () => void): Promi
     title: `Edit ${nameOf(job).slice(0, 60)}`,
     fields: fieldsOf(job, there),
     verb: "Save",
+    isHere,
     run: (given) => saved(given, editing),
   });
   if (isDone) tell("Saved");
@@ -94,28 +96,19 @@ async function saved(given: Given, editing: Editing): Promise<void> {
 }
 
 export async function add(after: () => void, given: Given = {}): Promise<void> {
-  const idOf = ids();
+  const idOf = idsByContent();
+  const isHere = stillHere();
   const there = await known();
   const isDone = await ask({
     title: "New job",
     text: "Something that is to be done at times, without anybody asking.",
     fields: fieldsOf(null, there, given),
     verb: "Add",
-    run: async (typed) => await call("addJob", addInput(typed, idOf(typed))),
+    isHere,
+    run: async (typed) => await call("addJob", addInput(typed, idOf(JSON.stringify(typed)))),
   });
   if (isDone) tell("Added");
   after();
-}
-
-/** The same content has the same id: asked again after a lost answer, it is added once. What was changed meanwhile is another. */
-function ids(): (typed: Given) => string {
-  const made = new Map<string, string>();
-  return (typed) => {
-    const content = JSON.stringify(typed);
-    const id = made.get(content) ?? requestId();
-    made.set(content, id);
-    return id;
-  };
 }
 
 export async function remove(job: JobRow, after: () => void): Promise<void> {

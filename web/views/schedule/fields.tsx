@@ -6,7 +6,7 @@ import { shortKey } from "../../parts/text.tsx";
 import { call } from "../../wire/call.ts";
 import type { Job } from "../../wire/jobs.ts";
 import { modelChoices } from "../../wire/models.ts";
-import { ChoosingOther } from "./choosing.tsx";
+import { ChoosingOther, type ChoosingParts } from "./choosing.tsx";
 import { BY_KEY, MISSED, valuesOf, type Given } from "./form.ts";
 import { WhenField } from "./when-field.tsx";
 
@@ -116,15 +116,7 @@ function targetField({ sessions }: Known, of: Of): Field {
     ...of("target"),
     label: "Runs in",
     usual: "fresh",
-    show: (line) => (
-      <ChoosingOther
-        line={line}
-        choices={withOwn(choices, value)}
-        value={value}
-        others={others}
-        offers={sessions}
-      />
-    ),
+    show: choosing({ choices, value, others, offers: sessions }),
   };
 }
 
@@ -153,16 +145,13 @@ function deliveryField(job: Job | null, { sessions, config }: Known, of: Of): Fi
       ? { hint: "As usual: from a new session to main, from others to whoever speaks there." }
       : {}),
     usual: job === null ? "" : job.target === "fresh" ? "main" : "route",
-    show: (line) => (
-      <ChoosingOther
-        line={line}
-        choices={withOwn(choices, value)}
-        value={value}
-        others={others}
-        offers={sessions}
-      />
-    ),
+    show: choosing({ choices, value, others, offers: sessions }),
   };
+}
+
+function choosing(parts: Omit<ChoosingParts, "line">): NonNullable<Field["show"]> {
+  const { choices, value } = parts;
+  return (line) => <ChoosingOther {...parts} line={line} choices={withOwn(choices, value)} />;
 }
 
 function zoneField(job: Job | null, { config }: Known, of: Of): Field {

@@ -127,7 +127,7 @@ function Settings({ job }: { readonly job: Job }) {
     <dl class="facts">
       <Fact name="When">
         {whenWords(job.when)}
-        {whenWords(job.when) !== job.when && <span class="soft"> · {job.cron}</span>}
+        {job.cron !== null && whenWords(job.when) !== job.when && <span class="soft"> · {job.cron}</span>}
       </Fact>
       <Fact name="Next">
         {job.next === null

@@ -5,6 +5,7 @@ import { oneLine } from "../../../src/base/harmless.ts";
 import { soonestFirst } from "../../../src/calls/cron-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
 import { unless } from "../../parts/toast.tsx";
 import { place, replace } from "../../state/place.ts";
 import { usePolled } from "../../state/polled.ts";
@@ -45,15 +46,12 @@ function All() {
     <div class="view schedule-view">
       <header>
         <h1>Schedule</h1>
-        <input
-          type="search"
+        <SearchField
           class="push filter"
-          aria-label="Filter jobs"
+          label="Filter jobs"
           placeholder="Filter"
           value={text}
-          onInput={({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
-            replace({ ...place.value.query, text: currentTarget.value })
-          }
+          onText={(typed) => replace({ ...place.value.query, text: typed })}
         />
         <Button icon="plus" look="main" unless={lacking("operate")} onClick={() => void add(again)}>
           New job…
@@ -86,13 +84,15 @@ function First({ again }: { readonly again: () => void }) {
         A job is a message that an agent is given at times: a report every morning, a look at a queue every
         quarter of an hour, a reminder in twenty minutes.
       </p>
-      <p class="first">
+      <p>
         <Button unless={lacking("operate")} onClick={() => void add(again, EXAMPLE)}>
           Begin with an example…
         </Button>
       </p>
       <p>
-        From a shell: <code>sessiond cron add "0 9 * * 1-5" "what is in the calendar today?"</code>
+        From a shell:
+        <br />
+        <code>sessiond cron add "0 9 * * 1-5" "what is in the calendar today?"</code>
       </p>
     </Empty>
   );

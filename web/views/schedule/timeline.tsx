@@ -183,23 +183,35 @@ function laneWords({ when, next }: Entry, { marks, bars }: Lane): string {
   return due === "" ? `due ${next ?? "never"}` : `due ${due}`;
 }
 
-/** The next times of those that are told by an expression: asked for once for each next time, and kept. */
+/** Of which expression times are, with its zone: another may have the same next time, and no other that is the same. */
+interface Told {
+  readonly when: string;
+  readonly times: readonly string[];
+}
+
+/** The next times of those that are told by an expression: asked for once for each next time of each expression, and kept. */
 function useTimes(entries: readonly Entry[]): ReadonlyMap<string, readonly string[]> {
-  const [times, setTimes] = useState<ReadonlyMap<string, readonly string[]>>(new Map());
+  const [kept, setKept] = useState<ReadonlyMap<string, Told>>(new Map());
   const told = entries.filter(({ when }) => when !== "" && !/^(?:every|at) /.test(when));
-  const wanted = told.filter(({ of, next }) => times.get(of)?.[0] !== next);
-  const named = wanted.map(({ of, next }) => `${of} ${next}`).join(" ");
+  const timesOf = ({ of, when }: Entry): readonly string[] => {
+    const had = kept.get(of);
+    return had?.when === when ? had.times : [];
+  };
+  const wanted = told.filter((entry) => timesOf(entry)[0] !== entry.next);
+  const named = wanted.map(({ of, when, next }) => `${of} ${when} ${next}`).join("\n");
   useEffect(() => {
     if (wanted.length === 0) return;
     const over = new AbortController();
-    const found = wanted.map(async ({ of, next }) => [of, await timesFrom(of, next, over.signal)] as const);
+    const found = wanted.map(
+      async ({ of, when, next }) => [of, { when, times: await timesFrom(of, next, over.signal) }] as const,
+    );
     void Promise.all(found).then((all) => {
-      if (!over.signal.aborted) setTimes((was) => new Map([...was, ...all]));
+      if (!over.signal.aborted) setKept((was) => new Map([...was, ...all]));
     });
     return () => over.abort();
   }, [named]);
   return new Map(
-    told.map(({ of, next }) => [of, (times.get(of) ?? []).filter((time) => time >= (next ?? ""))]),
+    told.map((entry) => [entry.of, timesOf(entry).filter((time) => time >= (entry.next ?? ""))]),
   );
 }
 

@@ -126,9 +126,10 @@ function Meaning({ typed, zone }: { readonly typed: Typed; readonly zone: string
     async (signal) => (asked === "" ? null : await call("jobTimes", JSON.parse(asked), signal)),
     [asked],
   );
+  const isRefused = fault?.code === "bad_input";
   return (
-    <p class="schedule-means" role="status">
-      {fault?.code === "bad_input" && clean(fault.message.replace(/^\w+: /, ""))}
+    <p class={`schedule-means${isRefused ? " refused" : ""}`} role="status">
+      {isRefused && clean(fault.message.replace(/^\w+: /, ""))}
       {value !== null && timesWords(value)}
     </p>
   );

@@ -35,10 +35,10 @@ function OfSession({ group, asked }: { readonly group: Group; readonly asked: st
         {!isAlone && (
           <Button
             look="quiet"
-            label={`Only here: search in ${sessionKey}`}
+            label={`Only in this session: search in ${sessionKey}`}
             onClick={() => replace({ ...place.value.query, session: sessionKey })}
           >
-            Only here
+            Only in this session
           </Button>
         )}
       </header>

@@ -7,6 +7,7 @@ import { Title } from "../../parts/text.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { hrefOf } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
+import { useLasting } from "./lasting.ts";
 
 /** Notes of one agent: they stand above what was said, and must not hide it. */
 const NOTES_SHOWN = 5;
@@ -14,39 +15,42 @@ const NOTES_SHOWN = 5;
 const AGENTS_ASKED = 20;
 
 export interface Notes {
+  readonly text: string; //      that they were searched for
+  readonly isOld: boolean; //    they are those of the question before; the answer to this one is not there yet
   readonly found: readonly Output<"searchMemory">[];
   readonly agentsLeft: number; // that were not asked
   readonly why: string; //        they were not searched; "": they were
 }
 
-const NONE: Notes = { found: [], agentsLeft: 0, why: "" };
-
 /** Null: nothing has come yet. `agents` null: it is not known yet which there are. */
 export function useNotes(text: string, agents: readonly string[] | null, session: string): Notes | null {
+  const none: Notes = { text, isOld: false, found: [], agentsLeft: 0, why: "" };
   const asked = useAsked(
-    async (signal): Promise<Notes> => {
-      if (text === "" || agents === null) return NONE;
+    async (signal): Promise<Notes | null> => {
+      if (agents === null) return null;
+      if (text === "") return none;
       if (session !== "")
-        return { ...NONE, why: "Notes are an agent's, not a session's: they are not searched." };
+        return { ...none, why: "Notes are an agent's, not a session's: they are not searched." };
       const some = agents.slice(0, AGENTS_ASKED);
       const found = await Promise.all(
         some.map((agent) =>
           call("searchMemory", { agent, text, in: "notes", limit: NOTES_SHOWN + 1 }, signal),
         ),
       );
-      return { ...NONE, found, agentsLeft: agents.length - some.length };
+      return { ...none, found, agentsLeft: agents.length - some.length };
     },
     [text, agents, session],
   );
-  if (asked.fault !== null) return { ...NONE, why: `Notes were not searched: ${asked.fault.message}.` };
-  return agents === null ? null : asked.value;
+  const shown = useLasting(asked);
+  if (asked.fault !== null) return { ...none, why: `Notes were not searched: ${asked.fault.message}.` };
+  return shown === null ? null : { ...shown, isOld: asked.value === null };
 }
 
 export function countOf({ found }: Notes): number {
   return found.reduce((sum, { notes }) => sum + Math.min(notes.length, NOTES_SHOWN), 0);
 }
 
-export function FoundNotes({ notes, asked }: { readonly notes: Notes; readonly asked: string }) {
+export function FoundNotes({ notes }: { readonly notes: Notes }) {
   const some = notes.found.filter(({ notes: each }) => each.length > 0);
   if (some.length === 0) return null;
   return (
@@ -56,7 +60,7 @@ export function FoundNotes({ notes, asked }: { readonly notes: Notes; readonly a
       </header>
       <ol>
         {some.map((of) => (
-          <OfAgent key={of.agent} of={of} asked={asked} isNamed={notes.found.length > 1} />
+          <OfAgent key={of.agent} of={of} asked={notes.text} isNamed={notes.found.length > 1} />
         ))}
       </ol>
     </section>

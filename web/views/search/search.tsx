@@ -6,6 +6,7 @@ import { many } from "../../../src/base/figures.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Trouble } from "../../parts/empty.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
 import { stepIn } from "../../parts/step.ts";
 import { shortKey } from "../../parts/text.tsx";
 import { useAgents } from "../../state/agents.ts";
@@ -15,6 +16,7 @@ import { useLate } from "../../state/late.ts";
 import { place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { Found } from "./found.tsx";
+import { useLasting } from "./lasting.ts";
 import { countOf, FoundNotes, useNotes, type Notes } from "./notes.tsx";
 import "./search.css";
 
@@ -32,7 +34,6 @@ const NOTHING_ASKED: Answer = { text: "", hits: [], behind: 0 };
 function useHits(limit: number) {
   const { text = "", agent = "", session = "" } = place.value.query;
   const late = useLate(text.trim());
-  const last = useRef<Answer | null>(null);
   const agents = useAgents();
   const all = agents.fault === null ? agents.value : [];
   const notes = useNotes(late, agent === "" ? all : [agent], session);
@@ -45,9 +46,7 @@ function useHits(limit: number) {
     },
     [late, agent, session, limit],
   );
-  if (asked.value !== null) last.current = asked.value;
-  // What was found before stays until the next answer is there: a list that goes and comes while somebody types cannot be read.
-  const shown = asked.value ?? (asked.fault === null ? last.current : null);
+  const shown = useLasting(asked);
   const isBehind = shown !== null && shown.behind > 0;
   useEffect(() => {
     if (!isBehind || asked.isLoading) return;
@@ -69,7 +68,7 @@ export function Search() {
     { key: "k", about: "hit before", run: () => stepIn(list.current, -1) },
     { key: "ArrowUp", about: "hit before", run: () => stepIn(list.current, -1) },
     { key: "Enter", about: "open it", run: openFocused },
-    { key: "Escape", about: "back to the words; there: other words", run: toWords },
+    { key: "Escape", about: "from a hit back to the words", run: () => toWords(list.current) },
   ]);
   return (
     <div class="view search">
@@ -93,13 +92,12 @@ function openFocused(): void {
   if (document.activeElement instanceof HTMLElement) document.activeElement.click();
 }
 
-/** From a hit to the field; in the field the words go, as in every field of this kind. */
-function toWords(): void {
+/** Who has left the field by the same key stays outside. */
+function toWords(list: HTMLElement | null): void {
+  if (list?.contains(document.activeElement) !== true) return;
   const field = document.querySelector<HTMLInputElement>(".search .words");
-  if (field === null) return;
-  if (document.activeElement === field) return replace({ ...place.value.query, text: "" });
-  field.focus();
-  field.select();
+  field?.focus();
+  field?.select();
 }
 
 function Asking({ toHits }: { readonly toHits: () => void }) {
@@ -107,19 +105,16 @@ function Asking({ toHits }: { readonly toHits: () => void }) {
   const agents = useAgents().value ?? [];
   return (
     <header>
-      <h1 class="hidden">Search</h1>
-      <input
-        type="search"
+      <h1>Search</h1>
+      <SearchField
         class="words"
-        aria-label="Words to search for"
+        label="Words to search for"
         placeholder="Words, in everything that was said"
-        maxLength={1_000}
-        ref={focusOnce}
+        charsMax={1_000}
+        onThere={focusOnce}
         value={text}
-        onInput={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
-          replace({ ...place.value.query, text: (currentTarget as HTMLInputElement).value })
-        }
-        onKeyDown={(event: KeyboardEvent) => {
+        onText={(typed) => replace({ ...place.value.query, text: typed })}
+        onKey={(event) => {
           if (event.key !== "ArrowDown" && event.key !== "Enter") return;
           event.preventDefault();
           toHits();
@@ -189,10 +184,10 @@ function Answered({ answer, notes, isTyping, children }: AnsweredParts) {
         {notes !== null && searchedWords(notes)}
         {behind > 0 && "The index is catching up with what was said last; what it finds comes in here."}
       </p>
-      {notes !== null && <FoundNotes notes={notes} asked={text} />}
-      {hits.length === 0 && notes !== null && countOf(notes) === 0 && (
+      {notes !== null && <FoundNotes notes={notes} />}
+      {hits.length === 0 && notes?.isOld === false && countOf(notes) === 0 && (
         <Empty title={`Nothing has all of these words: ${text}`}>
-          Try fewer of them, or the beginning of one as the last. Archives are not looked into.
+          Try fewer of them, or the beginning of one as the last.
         </Empty>
       )}
       <Found hits={hits} asked={text} />

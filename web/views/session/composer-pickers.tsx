@@ -1,6 +1,6 @@
 import type { Output } from "../../../src/calls/door.ts";
 import type { Status } from "../../wire/events.ts";
-import { needsKey } from "../../wire/models.ts";
+import { isLocked } from "../../wire/models.ts";
 import { redraft, type Draft, type Mode } from "./draft.ts";
 
 const MODES: readonly (readonly [mode: Mode, name: string, about: string])[] = [
@@ -22,7 +22,7 @@ interface PickerParts {
 
 /** What a message does to a turn that runs. */
 export function ModePicker({ sessionKey, draft, status }: PickerParts & { readonly status: Status | null }) {
-  const usual = MODES.find(([mode]) => mode === status?.settings.queueMode);
+  const [, usual] = MODES.find(([mode]) => mode === usualMode(status)) ?? [null, "As usual"];
   const about = MODES.find(([mode]) => mode === draft.mode)?.[2];
   return (
     <select
@@ -35,7 +35,7 @@ export function ModePicker({ sessionKey, draft, status }: PickerParts & { readon
         redraft(sessionKey, { mode: value === "" ? null : (value as Mode) });
       }}
     >
-      <option value="">{usual === undefined ? "Queue: as usual" : `Queue: as set (${usual[0]})`}</option>
+      <option value="">{`${usual} (${status?.settings.queueMode == null ? "usual" : "as set"})`}</option>
       {MODES.map(([mode, name, words]) => (
         <option key={mode} value={mode}>
           {name}: {words}
@@ -64,7 +64,7 @@ export function ModelPicker({
         redraft(sessionKey, { model: value === "" ? null : value });
       }}
     >
-      <option value="">{inForce ?? "Model: as usual"}</option>
+      <option value="">{inForce === null ? "Usual model" : nameFirst(inForce)}</option>
       {aliases.length > 0 && (
         <optgroup label="Short names">
           {aliases.map(([alias, id]) => (
@@ -77,7 +77,7 @@ export function ModelPicker({
       <optgroup label="Models">
         {usable.map((id) => (
           <option key={id} value={id}>
-            {id}
+            {nameFirst(id)}
           </option>
         ))}
       </optgroup>
@@ -85,7 +85,7 @@ export function ModelPicker({
         <optgroup label="No key found" disabled>
           {locked.map((id) => (
             <option key={id} value={id}>
-              {id}
+              {nameFirst(id)}
             </option>
           ))}
         </optgroup>
@@ -94,21 +94,26 @@ export function ModelPicker({
   );
 }
 
+/** Where there is little room its provider is cut off, not its name. */
+export function nameFirst(id: string): string {
+  const at = id.indexOf("/");
+  return at === -1 ? id : `${id.slice(at + 1)} (${id.slice(0, at)})`;
+}
+
 interface ModelChoices {
   readonly aliases: readonly (readonly [alias: string, id: string])[];
   readonly usable: readonly string[];
-  readonly locked: readonly string[]; // A message for them would fail: nobody has given their provider a key.
+  readonly locked: readonly string[]; // as isLocked says
 }
 
 function choicesOf(models: Output<"models"> | null, inForce: string | null): ModelChoices {
   if (models === null) return { aliases: [], usable: [], locked: [] };
-  const keyless = models.providers.filter(needsKey).map(({ provider }) => `${provider}/`);
-  const isLocked = (id: string): boolean => keyless.some((start) => id.startsWith(start));
+  const locked = (id: string): boolean => isLocked(models, id);
   const names = Object.entries(models.aliases).map(([alias, id]) => [alias, id] as const);
   const others = models.models.map(({ id }) => id).filter((id) => id !== inForce);
   return {
-    aliases: names.filter(([, id]) => !isLocked(id)),
-    usable: others.filter((id) => !isLocked(id)),
-    locked: [...names.filter(([, id]) => isLocked(id)).map(([alias]) => alias), ...others.filter(isLocked)],
+    aliases: names.filter(([, id]) => !locked(id)),
+    usable: others.filter((id) => !locked(id)),
+    locked: [...names.filter(([, id]) => locked(id)).map(([alias]) => alias), ...others.filter(locked)],
   };
 }

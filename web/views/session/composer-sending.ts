@@ -7,6 +7,7 @@ import { call, faultOf } from "../../wire/call.ts";
 import type { Status } from "../../wire/events.ts";
 import { composed, tooLong } from "./attaching.ts";
 import type { Answer } from "./composer-answer.tsx";
+import { refuse } from "./composer-refused.tsx";
 import { usualMode } from "./composer-pickers.tsx";
 import { isCommand, withoutEscape } from "./completing.ts";
 import { draftOf, redraft, sent, type Draft } from "./draft.ts";
@@ -48,6 +49,7 @@ function sendDraft(sessionKey: string, status: Status | null): boolean {
     return false;
   }
   sent(sessionKey);
+  refuse(sessionKey, []); // What could not come along is settled.
   post({ sessionKey, text, pictures, mode, model, reads: mode ?? usualMode(status) });
   return true;
 }

@@ -3,18 +3,20 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
-import { tell, tried } from "../../parts/toast.tsx";
+import { tried } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
 import { call } from "../../wire/call.ts";
 import type { Row, Status } from "../../wire/events.ts";
 import { lacking } from "../../wire/scope.ts";
+import { act } from "../deeds.tsx";
 import { attached } from "./attaching.ts";
 import { AnswerCard, type Answer } from "./composer-answer.tsx";
 import { Attachments } from "./composer-attached.tsx";
 import { Choices, useChoices, type Known } from "./composer-choices.tsx";
 import { Looking } from "./composer-looking.tsx";
 import { ModelPicker, ModePicker } from "./composer-pickers.tsx";
+import { refuse, Refused } from "./composer-refused.tsx";
 import { isEmpty, obeying, sendWords, submitted } from "./composer-sending.ts";
 import { draftOf, redraft } from "./draft.ts";
 
@@ -35,7 +37,6 @@ function Writing({ sessionKey, row, status, placeholder }: ComposerParts) {
   const isOver = useSignal(false);
   const known = useAsked(knownNow, []).value;
   const submit = (): void => void submitted(sessionKey, status, (given) => (answer.value = given));
-  const stop = (): void => void tried(call("abort", { sessionKey }), "The turn is stopped.");
   const onDrag = (event: DragEvent, isHere: boolean): void => {
     event.preventDefault();
     isOver.value = isHere;
@@ -62,6 +63,7 @@ function Writing({ sessionKey, row, status, placeholder }: ComposerParts) {
         send={(text) => sendWords(sessionKey, status, text)}
       />
       <Attachments sessionKey={sessionKey} draft={draft} />
+      <Refused sessionKey={sessionKey} />
       <Field
         sessionKey={sessionKey}
         text={draft.text}
@@ -82,7 +84,7 @@ function Writing({ sessionKey, row, status, placeholder }: ComposerParts) {
         <span class="keys-hint" aria-hidden="true">
           <kbd>Esc</kbd> <kbd>?</kbd> keys
         </span>
-        {isWorking(row) && <Stop stop={stop} />}
+        {row !== null && <Turn row={row} />}
         <Button type="submit" look="main" icon="send" label="Send (Enter)" isDisabled={isEmpty(draft)}>
           <span class="wide">Send</span>
         </Button>
@@ -99,15 +101,30 @@ async function knownNow(signal: AbortSignal): Promise<Known> {
   return { commands, models };
 }
 
-function isWorking(row: Row | null): boolean {
-  return row?.state === "running" || row?.state === "queued" || row?.state === "waiting";
+/** What ends what goes on in it, or lets it go on. */
+function Turn({ row }: { readonly row: Row }) {
+  const { state, sessionKey } = row;
+  if (state === "paused") return <Continue row={row} />;
+  return state === "running" || state === "queued" || state === "waiting" ? (
+    <Stop sessionKey={sessionKey} />
+  ) : null;
 }
 
-function Stop({ stop }: { readonly stop: () => void }) {
+function Stop({ sessionKey }: { readonly sessionKey: string }) {
+  const stop = (): void => void tried(call("abort", { sessionKey }), "The turn is stopped.");
   useKeys("Turn", [{ key: "mod+.", about: "stop the turn that runs", run: stop }]);
   return (
     <Button icon="stop" label="Stop the turn (Ctrl .)" onClick={stop}>
       <span class="wide">Stop</span>
+    </Button>
+  );
+}
+
+/** The key for it is the view's. */
+function Continue({ row }: { readonly row: Row }) {
+  return (
+    <Button icon="play" label="Continue (.)" onClick={() => act(row, "pause")}>
+      Continue
     </Button>
   );
 }
@@ -242,5 +259,5 @@ async function addNow(sessionKey: string, files: readonly File[]): Promise<void>
   if (given === null) return;
   const { pictures, files: texts } = draftOf(sessionKey).value; // Some may have been taken out meanwhile.
   redraft(sessionKey, { pictures: [...pictures, ...given.pictures], files: [...texts, ...given.files] });
-  for (const refusal of given.refusals) tell(`${refusal}.`, true);
+  refuse(sessionKey, given.refusals);
 }

@@ -69,6 +69,7 @@ export function putBack(sessionKey: string, text: string, pictures: readonly Pic
 
 /** Null: it is not to be kept any more. */
 function keep(name: string, text: string | null): void {
+  if (token.value === null) return; // Who signs out leaves nothing here.
   try {
     if (text === null) sessionStorage.removeItem(name);
     else sessionStorage.setItem(name, text);

@@ -7,27 +7,28 @@ import { copied } from "../../parts/clipboard.ts";
 import { ask } from "../../parts/dialog.tsx";
 import type { Deed } from "../../parts/menu.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
-import { hrefOf } from "../../state/place.ts";
+import { hrefOf, stillHere } from "../../state/place.ts";
 import { Fault } from "../../../src/base/fault.ts";
 import { call } from "../../wire/call.ts";
-import type { Line, Status } from "../../wire/events.ts";
+import type { Line, Row, Status } from "../../wire/events.ts";
 import { lacking } from "../../wire/scope.ts";
-import { forked } from "../forking.ts";
+import { askFork } from "../forking.ts";
 import { putBack } from "./draft.ts";
 import { showTab } from "./panel-state.ts";
 import { KEYS } from "./transcript/entry-keys.ts";
 import { nameOfEntry } from "./transcript/naming.ts";
-import { leftBy, RETURN } from "./transcript/rows.ts";
+import { isRewind, leftBy, RETURN } from "./transcript/rows.ts";
 import { turnAt } from "./turns.ts";
 
 export interface Of {
-  readonly sessionKey: string;
+  readonly row: Row;
   readonly status: Status | null; // null: nobody knows yet what is pinned
   readonly again: () => void; //      what is pinned may have changed
 }
 
 export function deedsOfEntry(of: Of, entry: Entry): readonly Deed[] {
-  const { sessionKey } = of;
+  const { row } = of;
+  const { sessionKey } = row;
   const text = wordsOf(entry);
   const link = `${location.origin}/${hrefOf("session", sessionKey, { seq: String(entry.seq) })}`;
   const deeds: readonly Deed[] = [
@@ -43,15 +44,20 @@ export function deedsOfEntry(of: Of, entry: Entry): readonly Deed[] {
     },
   ];
   const changes: readonly Deed[] = [
-    ...returning(of, entry),
+    ...returning(sessionKey, entry),
     {
-      name: "Fork from here",
+      name: "Fork from here …",
       icon: "fork",
       key: KEYS.fork,
-      run: () => void forked(sessionKey, entry.seq, named(entry)),
+      run: () => void askFork(row, { seq: entry.seq, name: named(entry) }),
     },
-    { name: "Rewind to here …", icon: "rewind", key: KEYS.rewind, run: () => void rewound(of, entry) },
-    ...editing(of, entry, text),
+    {
+      name: "Rewind to here …",
+      icon: "rewind",
+      key: KEYS.rewind,
+      run: () => void rewound(sessionKey, entry),
+    },
+    ...editing(sessionKey, entry, text),
     ...pinning(of, entry),
   ];
   return [...deeds, ...changes.map((deed) => ({ ...deed, unless: lacking("operate") }))];
@@ -87,7 +93,7 @@ async function goneBack(to: {
   return false;
 }
 
-async function rewound({ sessionKey }: Of, entry: Entry): Promise<void> {
+async function rewound(sessionKey: string, entry: Entry): Promise<void> {
   const name = named(entry);
   await ask({
     title: `Rewind to ${name}`,
@@ -101,44 +107,76 @@ async function rewound({ sessionKey }: Of, entry: Entry): Promise<void> {
   });
 }
 
-function undoing(sessionKey: string, seq: number): { readonly name: string; readonly run: () => void } {
-  return { name: "Undo", run: () => void tried(returned(sessionKey, seq)) };
+function undoing(sessionKey: string, left: Left): { readonly name: string; readonly run: () => void } {
+  return { name: "Undo", run: () => void undone(sessionKey, left) };
+}
+
+/** What was said since would be left behind without a word: then it is asked. */
+async function undone(sessionKey: string, { at, last }: Left): Promise<void> {
+  const isHere = stillHere();
+  const page = await tried(call("entries", { sessionKey, last: 1 }));
+  if (page === null) return;
+  if (page.lastSeq === at) return void tried(returned(sessionKey, last));
+  await askReturn(sessionKey, last, { since: "the conversation went back", isHere });
 }
 
 async function returned(sessionKey: string, seq: number): Promise<void> {
   if (await goneBack({ sessionKey, seq })) tell("What was left behind is there again.");
 }
 
-/** The last entry of what the newest rewind left; null: that is not among the newest. */
-async function lastLeft(sessionKey: string): Promise<number | null> {
+/** What a rewind left behind. */
+interface Left {
+  readonly at: number; //   the line that says that it went back
+  readonly last: number; // of what was left
+}
+
+/** By the newest rewind; null: that left nothing, or is not among the newest. */
+async function lastLeft(sessionKey: string): Promise<Left | null> {
   const page = await call("entries", { sessionKey, last: 5 });
   const lines = page.entries as unknown as readonly Line[];
-  return lines.reduce<number | null>((found, line) => leftBy(line) ?? found, null);
+  const note = lines.findLast(isRewind);
+  const last = note === undefined ? null : leftBy(note);
+  return note === undefined || last === null ? null : { at: note.seq, last };
 }
 
 /** Of the line that says that it went back. */
-function returning({ sessionKey }: Of, entry: Entry): readonly Deed[] {
+function returning(sessionKey: string, entry: Entry): readonly Deed[] {
   const left = leftBy(entry);
   if (left === null) return [];
-  const run = (): void =>
-    void ask({
-      title: "Return to what was left behind",
-      text: `The conversation goes on from where it was before it went back. What came after this line is left behind in turn. ${KEPT}`,
-      verb: "Return",
-      run: () => returned(sessionKey, left),
-    });
+  const run = (): void => void askReturn(sessionKey, left, { since: "this line" });
   return [{ name: RETURN, icon: "rewind", run }];
 }
 
-function editing(of: Of, entry: Entry, text: string): readonly Deed[] {
+interface Since {
+  readonly since: string; // as one says it after "What came after"
+  readonly isHere?: () => boolean;
+}
+
+async function askReturn(sessionKey: string, left: number, { since, ...late }: Since): Promise<void> {
+  await ask({
+    title: "Return to what was left behind",
+    text: `The conversation goes on from where it was before it went back. What came after ${since} is left behind in turn. ${KEPT}`,
+    verb: "Return",
+    ...late,
+    run: () => returned(sessionKey, left),
+  });
+}
+
+function editing(sessionKey: string, entry: Entry, text: string): readonly Deed[] {
   const item = itemOf(entry);
   if (item.what !== "letter" || !item.isPerson) return [];
   return [
-    { name: "Edit and resend …", icon: "edit", key: KEYS.edit, run: () => void edited(of, entry, text) },
+    {
+      name: "Edit and resend …",
+      icon: "edit",
+      key: KEYS.edit,
+      run: () => void edited(sessionKey, entry, text),
+    },
   ];
 }
 
-async function edited({ sessionKey }: Of, entry: Entry, text: string): Promise<void> {
+async function edited(sessionKey: string, entry: Entry, text: string): Promise<void> {
+  const isHere = stillHere();
   const { parentId } = entry;
   if (parentId === null) return tell("It is the first entry: /new begins a new conversation.", true);
   const isDone = await ask({
@@ -149,12 +187,13 @@ async function edited({ sessionKey }: Of, entry: Entry, text: string): Promise<v
   });
   if (!isDone) return;
   putBack(sessionKey, text);
+  if (!isHere()) return tell("It went back: the words are in the field of that session.");
   document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
 
 // ── What else ───────────────────────────────────────────────────────────────────────────────────────────────
 
-function pinning({ sessionKey, status, again }: Of, entry: Entry): readonly Deed[] {
+function pinning({ row: { sessionKey }, status, again }: Of, entry: Entry): readonly Deed[] {
   if (entry.type !== "message") return [];
   const isPinned = status?.settings.pins.includes(entry.id) === true;
   const run = (): void =>
@@ -166,7 +205,9 @@ function pinning({ sessionKey, status, again }: Of, entry: Entry): readonly Deed
 }
 
 async function traced(sessionKey: string, seq: number): Promise<void> {
+  const isHere = stillHere();
   const turn = await tried(turnAt(sessionKey, seq));
+  if (!isHere()) return;
   if (turn === null) return tell("No turn began before this entry, or it is very long.", true);
   showTab("trace", { turn });
 }

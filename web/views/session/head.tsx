@@ -10,6 +10,7 @@ import type { Row, Status } from "../../wire/events.ts";
 import { deedsOf, type Act } from "../deeds.tsx";
 import { exportAs, FORMATS, Progress } from "../exporting.tsx";
 import { calledOf } from "../named.ts";
+import { draftOf } from "./draft.ts";
 import { isPanelOpen, setPanel } from "./panel-state.ts";
 
 interface HeadParts {
@@ -20,7 +21,8 @@ interface HeadParts {
 
 export function Head({ row, status, isBehind }: HeadParts) {
   const { sessionKey, model, cost, tokens } = row;
-  const context = row.contextTokens ?? status?.context.tokens ?? null;
+  const context = row.contextTokens ?? (status?.context.tokens || null); // 0: nobody has counted.
+  const chosen = draftOf(sessionKey).value.model;
   return (
     <header class="head" inert={isBehind}>
       <div class="who">
@@ -36,7 +38,7 @@ export function Head({ row, status, isBehind }: HeadParts) {
           >
             {sessionKey}
           </button>
-          <span class="model">{model}</span>
+          <span class="model">{chosen === null ? model : `${chosen} from the next message on`}</span>
           <Gauge
             part={context}
             of={row.windowTokens}
@@ -74,7 +76,7 @@ export function Head({ row, status, isBehind }: HeadParts) {
 }
 
 /** The keys of the view that do the same. */
-const KEYS: Readonly<Partial<Record<Act, string>>> = { fork: "f", export: "e" };
+const KEYS: Readonly<Partial<Record<Act, string>>> = { pause: ".", fork: "f", export: "e" };
 
 /** It is open already. */
 function deedsHere(row: Row): readonly Deed[] {

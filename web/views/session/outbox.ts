@@ -80,6 +80,7 @@ export function drop({ id }: Outgoing): void {
 export function restored(message: Outgoing): void {
   const others = outgoing.value.filter(({ id }) => id !== message.id);
   hold([...others, message].toSorted((one, other) => one.order - other.order));
+  void pump(message.sessionKey);
 }
 
 /** The daemon's id of a letter ends with ours. It may be seen before the daemon's answer to `send` is here. */

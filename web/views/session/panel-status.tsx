@@ -5,9 +5,9 @@ import { count, duration, many, money, percent } from "../../../src/base/figures
 import { oneLine } from "../../../src/base/harmless.ts";
 import { Loading } from "../../parts/empty.tsx";
 import { Gauge } from "../../parts/state.tsx";
-import { Ago, shortKey } from "../../parts/text.tsx";
-import { hrefOf } from "../../state/place.ts";
+import { Ago } from "../../parts/text.tsx";
 import type { Status } from "../../wire/events.ts";
+import { Who, whoIs } from "../who.tsx";
 import { whyParts } from "./worded.ts";
 
 export function StatusPanel({ status }: { readonly status: Status | null }) {
@@ -31,14 +31,14 @@ type Fact = readonly [name: string, value: ComponentChildren];
 function factsOf(status: Status): readonly Fact[] {
   const { usage, tree, context, settings } = status;
   return [
-    ["Why", <Why key="why" why={status.why} />],
+    ["Now", <Why key="why" why={status.why} />],
     ["Mail", status.waitingLetters === 0 ? null : `${many(status.waitingLetters, "letter")} waiting`],
-    ["Parent", status.parent === null ? null : <KeyLink sessionKey={status.parent} />],
+    ["Parent", status.parent === null ? null : <Who sessionKey={status.parent} />],
     ["Class", status.class],
     ["Model", <ModelWords key="model" status={status} />],
     [
       "Context",
-      <Share key="context" label="Context" part={context.tokens} of={context.window} words={count} />,
+      <Share key="context" label="Context" part={context.tokens || null} of={context.window} words={count} />,
     ],
     ["Usage", <UsageWords key="usage" usage={usage} />],
     ["With children", isSame(usage, tree) ? null : <UsageWords key="tree" usage={tree} />],
@@ -58,23 +58,9 @@ function Why({ why }: { readonly why: string }) {
   return (
     <>
       {whyParts(why).map(({ words, sessionKey }, at) =>
-        sessionKey === null ? (
-          words
-        ) : (
-          <a key={at} href={hrefOf("session", sessionKey)} title={sessionKey}>
-            {shortKey(sessionKey)}
-          </a>
-        ),
+        sessionKey === null ? words : <Who key={at} sessionKey={sessionKey} />,
       )}
     </>
-  );
-}
-
-function KeyLink({ sessionKey }: { readonly sessionKey: string }) {
-  return (
-    <a class="mono" href={hrefOf("session", sessionKey)}>
-      {sessionKey}
-    </a>
   );
 }
 
@@ -121,7 +107,7 @@ function UsageWords({ usage }: { readonly usage: Usage }) {
 
 interface ShareParts {
   readonly label: string;
-  readonly part: number;
+  readonly part: number | null; // null: nobody has counted, or not since it went back
   readonly of: number;
   readonly words: (n: number) => string;
 }
@@ -131,7 +117,7 @@ function Share({ label, part, of, words }: ShareParts) {
     <span class="share">
       <Gauge part={part} of={of} label={label} />
       <span class="soft">
-        {words(part)} of {words(of)}
+        {part === null ? `of ${words(of)}, known with the next answer` : `${words(part)} of ${words(of)}`}
       </span>
     </span>
   );
@@ -152,9 +138,9 @@ function Limits({ status: { limits, tree } }: { readonly status: Status }) {
       {above.map(({ sessionKey, used: theirs, ...most }) => (
         <li key={sessionKey} class="above">
           <span class="soft">All together with </span>
-          <KeyLink sessionKey={sessionKey} />
+          <Who sessionKey={sessionKey} />
           <ul>
-            <Budget most={most} used={theirs} of={shortKey(sessionKey)} />
+            <Budget most={most} used={theirs} of={whoIs(sessionKey)} />
           </ul>
         </li>
       ))}

@@ -34,7 +34,7 @@ export function Panel({
     const before = document.activeElement as HTMLElement | null;
     box.current?.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
     // What it stood before can be used again only after this.
-    return () => void requestAnimationFrame(() => before?.focus());
+    return () => void requestAnimationFrame(() => goBack(before));
   }, [over]);
   useKeys("Panel", over ? [{ key: "Escape", about: "close the panel", run: () => setPanel(false) }] : []);
   return (
@@ -69,6 +69,14 @@ export function Panel({
       </aside>
     </>
   );
+}
+
+/** Who came by a link was nowhere before: then they read on in what the panel stood before, as far as it is there already. */
+function goBack(before: HTMLElement | null): void {
+  if (before !== document.body) before?.focus();
+  if (document.activeElement !== document.body) return;
+  const said = document.querySelector<HTMLElement>(".transcript .scroll");
+  (said ?? document.querySelector<HTMLElement>("#view"))?.focus();
 }
 
 function bodyOf(shown: Tab, sessionKey: string, status: Status | null): ComponentChildren {

@@ -5,11 +5,12 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { many } from "../../../src/base/figures.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dot } from "../../parts/state.tsx";
-import { Ago, Plain, shortKey, Title } from "../../parts/text.tsx";
-import { tell } from "../../parts/toast.tsx";
-import { hrefOf } from "../../state/place.ts";
+import { Ago, Plain, Title } from "../../parts/text.tsx";
+import { tell, warn } from "../../parts/toast.tsx";
 import { useRow } from "../../state/rows.ts";
 import type { Row } from "../../wire/events.ts";
+import { lacking } from "../../wire/scope.ts";
+import { Who } from "../who.tsx";
 import { shown } from "./attaching.ts";
 import { putBack, type Mode } from "./draft.ts";
 import { again, drop, isOurs, outgoing, restored, seen, type Outgoing } from "./outbox.ts";
@@ -36,8 +37,14 @@ function whenRead(state: Row["state"] | null, mode: Mode | null): string | null 
   return mode === null ? "obeyed before anything else is read" : WAITS[mode];
 }
 
+interface PendingParts {
+  readonly sessionKey: string;
+  /** There is a composer, into which words may come back. */
+  readonly mayWrite: boolean;
+}
+
 /** Stands below the transcript. */
-export function Pending({ sessionKey }: { readonly sessionKey: string }) {
+export function Pending({ sessionKey, mayWrite }: PendingParts) {
   const state = useRow(sessionKey)?.state ?? null;
   const { letters, hasMore, look } = useWaiting(sessionKey, state === null || isQuiet(state));
   const messages = outgoing.value.filter((each) => each.sessionKey === sessionKey);
@@ -63,14 +70,14 @@ export function Pending({ sessionKey }: { readonly sessionKey: string }) {
             own === undefined ? (
               <Waits key={letter.id} letter={letter} state={state} />
             ) : (
-              <Sent key={own.id} message={own} state={state} />
+              <Sent key={own.id} message={own} state={state} mayWrite={mayWrite} />
             ),
           )}
           {hasMore && <li class="more">More letters wait behind these.</li>}
           {messages
             .filter((each) => !waiting.some(({ own }) => own === each))
             .map((message) => (
-              <Sent key={message.id} message={message} state={state} />
+              <Sent key={message.id} message={message} state={state} mayWrite={mayWrite} />
             ))}
         </ul>
       )}
@@ -131,25 +138,22 @@ function Waits({ letter, state }: { readonly letter: Letter; readonly state: Row
 
 function From({ letter: { by, from } }: { readonly letter: Letter }) {
   if (by !== "session") return <Title text={from} />;
-  return (
-    <a href={hrefOf("session", from)} title={from}>
-      {shortKey(from)}
-    </a>
-  );
+  return <Who sessionKey={from} />;
 }
 
 // ── Of this tab ─────────────────────────────────────────────────────────────────────────────────────────────
 
-interface SentParts {
+interface SentParts extends Pick<PendingParts, "mayWrite"> {
   readonly message: Outgoing;
   readonly state: Row["state"] | null;
 }
 
-function Sent({ message, state }: SentParts) {
+function Sent(parts: SentParts) {
+  const { message } = parts;
   return (
     <li class={`is-${message.state}`}>
       <Words text={message.text} pictures={message.pictures.length} />
-      <Standing message={message} state={state} />
+      <Standing {...parts} />
     </li>
   );
 }
@@ -158,30 +162,39 @@ function takeBack(message: Outgoing): void {
   putBack(message.sessionKey, message.text, message.pictures.map(shown));
   drop(message);
   if (message.state === "sending")
-    tell("It may have arrived all the same: nobody has said that it did not. Look before you send it again.");
+    warn("It may have arrived all the same: nobody has said that it did not. Look before you send it again.");
 }
 
 /** Nobody has it but this tab: so it can be had back for a while. */
 function discard(message: Outgoing): void {
   drop(message);
-  tell("The message was discarded.", false, { name: "Undo", run: () => restored(message) });
+  const arrived = message.state === "sending" ? " It may have arrived all the same." : "";
+  tell(`The message was discarded.${arrived}`, false, { name: "Undo", run: () => restored(message) });
 }
 
-function Standing({ message, state }: SentParts) {
+function Discard({ message }: Pick<SentParts, "message">) {
+  return (
+    <Button look="quiet" icon="trash" onClick={() => discard(message)}>
+      Discard
+    </Button>
+  );
+}
+
+function Standing({ message, state, mayWrite }: SentParts) {
   const { why, reads } = message;
   if (message.state === "refused" && isOurs(message))
     return (
       <div class="standing" role="alert">
         <Dot is="bad">Not sent: {why}</Dot>
-        <Button look="quiet" icon="refresh" onClick={() => again(message)}>
+        <Button look="quiet" icon="refresh" unless={lacking("operate")} onClick={() => again(message)}>
           Send again
         </Button>
-        <Button look="quiet" icon="edit" onClick={() => takeBack(message)}>
-          Edit
-        </Button>
-        <Button look="quiet" icon="trash" onClick={() => discard(message)}>
-          Discard
-        </Button>
+        {mayWrite && (
+          <Button look="quiet" icon="edit" onClick={() => takeBack(message)}>
+            Edit
+          </Button>
+        )}
+        <Discard message={message} />
       </div>
     );
   if (message.state === "waiting") {
@@ -200,9 +213,13 @@ function Standing({ message, state }: SentParts) {
   return (
     <div class="standing" role="status">
       <Dot is={why === null && isOurs(message) ? "idle" : "warn"}>{words}</Dot>
-      <Button look="quiet" icon="edit" onClick={() => takeBack(message)}>
-        Take back
-      </Button>
+      {mayWrite ? (
+        <Button look="quiet" icon="edit" onClick={() => takeBack(message)}>
+          Take back
+        </Button>
+      ) : (
+        <Discard message={message} />
+      )}
     </div>
   );
 }

@@ -1,24 +1,28 @@
 // A session that is open: what it is (head), what was said (transcript), what to say (composer), and what is known of it (panel).
 
+import { useEffect } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
-import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { Loading, Trouble } from "../../parts/empty.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { useKeys } from "../../state/keys.ts";
-import { hrefOf, place } from "../../state/place.ts";
+import { place } from "../../state/place.ts";
 import { useRow } from "../../state/rows.ts";
 import { call } from "../../wire/call.ts";
 import type { Row, Status } from "../../wire/events.ts";
 import { lacking } from "../../wire/scope.ts";
 import { act } from "../deeds.tsx";
-import { forked } from "../forking.ts";
+import { askFork } from "../forking.ts";
 import { Composer } from "./composer.tsx";
 import { deedsOfEntry } from "./entry-deeds.tsx";
 import { Head } from "./head.tsx";
+import { Missing } from "./missing.tsx";
 import { isOver, isPanelOpen, setPanel, showTab } from "./panel-state.ts";
 import { Panel } from "./panel.tsx";
 import { Pending } from "./pending.tsx";
 import { useRefreshed } from "./refreshed.ts";
 import { Transcript } from "./transcript.tsx";
+import { endsForGood } from "./transcript/ended.tsx";
+import { counted } from "./waiting.ts";
 import "./session.css";
 import "./panel.css";
 
@@ -37,7 +41,15 @@ function Open({ sessionKey }: { readonly sessionKey: string }) {
   useRefreshed(sessionKey, again);
   const row = known ?? status;
   const isGone = fault !== null && (fault.code === "not_found" || fault.code === "bad_input");
-  if (isGone) return <Missing sessionKey={sessionKey} why={fault.message} wasThere={status !== null} />;
+  if (isGone)
+    return (
+      <Missing
+        sessionKey={sessionKey}
+        isKey={fault.code === "not_found"}
+        wasThere={status !== null}
+        again={again}
+      />
+    );
   if (row === null && fault !== null) return <Trouble fault={fault} again={again} />;
   if (row === null) return <Loading what="the session" />;
   return <There sessionKey={sessionKey} row={row} status={status} again={again} />;
@@ -52,15 +64,18 @@ interface ThereParts {
 
 function There({ sessionKey, row, status, again }: ThereParts) {
   const { seq } = place.value.query;
+  useEffect(again, [counted.value]); // A letter that only waits changes nothing else of a session: its figures would lag.
   useKeys("Session", [
     { key: "p", about: "show or hide the panel", run: () => setPanel(!isPanelOpen.value) },
     { key: "t", about: "trace of the last turn", run: () => showTab("trace", { turn: "" }) },
     { key: "c", about: "context", run: () => showTab("context") },
+    { key: ".", about: "pause it, or continue", run: () => act(row, "pause") },
     { key: "f", about: "fork it …", run: () => act(row, "fork") },
     { key: "e", about: "export", run: () => document.querySelector<HTMLElement>(".export button")?.click() },
   ]);
   // What comes after the newest shows the newest, however large it is.
   const at = seq !== undefined && /^\d+$/.test(seq) ? Math.min(Number(seq), Number.MAX_SAFE_INTEGER) : null;
+  const hasEnded = row.state === "ended" && endsForGood(sessionKey);
   return (
     <div class={`session-view${isPanelOpen.value ? " with-panel" : ""}`}>
       <Head row={row} status={status} isBehind={isOver.value} />
@@ -70,12 +85,12 @@ function There({ sessionKey, row, status, again }: ThereParts) {
             sessionKey={sessionKey}
             at={at}
             pins={status?.settings.pins ?? NO_PINS}
-            deeds={(entry) => deedsOfEntry({ sessionKey, status, again }, entry)}
+            deeds={(entry) => deedsOfEntry({ row, status, again }, entry)}
           />
         </div>
-        <Pending sessionKey={sessionKey} />
-        {isOverFor(row) ? (
-          <Over sessionKey={sessionKey} />
+        <Pending sessionKey={sessionKey} mayWrite={!hasEnded && lacking("operate") === undefined} />
+        {hasEnded ? (
+          <Over row={row} />
         ) : (
           <Composer sessionKey={sessionKey} row={row} status={status} placeholder={invitation(row)} />
         )}
@@ -87,13 +102,6 @@ function There({ sessionKey, row, status, again }: ThereParts) {
 
 const NO_PINS: readonly string[] = []; // that are known of
 
-/** Others begin again with the next message. */
-const ENDS_FOR_GOOD: ReadonlySet<string> = new Set(["subagent", "cron", "heartbeat"]);
-
-function isOverFor({ state, kind }: Row): boolean {
-  return state === "ended" && ENDS_FOR_GOOD.has(kind);
-}
-
 function invitation({ state, entries }: Row): string {
   if (state === "ended") return "It has ended; a message begins it again";
   if (state === "paused") return "It is paused: a message waits until it goes on";
@@ -102,41 +110,13 @@ function invitation({ state, entries }: Row): string {
     : "Message (Enter sends, / for commands)";
 }
 
-function Over({ sessionKey }: { readonly sessionKey: string }) {
+function Over({ row }: { readonly row: Row }) {
   return (
     <div class="over-note" role="status">
       <p>This session has ended, and takes no more messages. A fork knows what it knew, and goes on.</p>
-      <Button icon="fork" unless={lacking("operate")} onClick={() => void forked(sessionKey)}>
-        Fork it
+      <Button icon="fork" unless={lacking("operate")} onClick={() => void askFork(row)}>
+        Fork it…
       </Button>
-    </div>
-  );
-}
-
-interface MissingParts {
-  readonly sessionKey: string;
-  readonly why: string;
-  readonly wasThere: boolean;
-}
-
-/** A key that is right, and of which there is no session, may be written to: that opens it. */
-function Missing({ sessionKey, why, wasThere }: MissingParts) {
-  const mayOpen = !wasThere && /a message to it opens it/.test(why);
-  return (
-    <div class="session-view">
-      <div class="talk">
-        <Empty title={wasThere ? "This session is not here any more" : "There is no such session"}>
-          <p>{why}.</p>
-          <p>
-            <a href={hrefOf("processes")}>All sessions</a> · <a href={hrefOf("upkeep")}>Archives</a> ·{" "}
-            <a href={hrefOf("search")}>Search</a>
-          </p>
-        </Empty>
-        <Pending sessionKey={sessionKey} />
-        {mayOpen && (
-          <Composer sessionKey={sessionKey} row={null} status={null} placeholder="A message opens it" />
-        )}
-      </div>
     </div>
   );
 }

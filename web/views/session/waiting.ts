@@ -11,7 +11,7 @@
 //   M2. A session at rest for which nothing waits costs a question every RESTING_MS while somebody looks, and none while nobody does.
 
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Output } from "../../../src/calls/door.ts";
 import { usePolled } from "../../state/polled.ts";
 import { call } from "../../wire/call.ts";
@@ -49,6 +49,9 @@ export function wasRead(mailId: string): void {
   reads.value += 1;
 }
 
+/** Of the session that is open, as Pending shows them: other figures of it are asked for again when this is another. */
+export const counted = signal(0);
+
 /** `isAtRest`: nothing runs in it, and nothing holds it. */
 export function useWaiting(sessionKey: string, isAtRest: boolean): Waiting {
   void reads.value;
@@ -64,6 +67,7 @@ export function useWaiting(sessionKey: string, isAtRest: boolean): Waiting {
   );
   useRefreshed(sessionKey, again);
   const letters = value?.letters.filter(({ id }) => !read.has(id)) ?? [];
+  useEffect(() => void (counted.value = letters.length), [letters.length]);
   return { letters, hasMore: value !== null && value.next !== null, look: again };
 }
 

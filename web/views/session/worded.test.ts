@@ -19,7 +19,17 @@ test("why a session waits is said without times, and with the sessions that it n
       .join("");
   assert.equal(said(`step 4 of a turn since ${AT}: asks rehearsal/default`), "asks rehearsal/default");
   assert.equal(said(`step 4 of a turn since ${AT}`), "step 4 of a turn");
-  assert.equal(said(`paused since ${AT}; \`cont\` goes on`), "paused; `cont` goes on");
+  for (const why of [`paused since ${AT}; \`cont\` goes on`, "paused: letters wait until `cont`"])
+    assert.equal(said(why), "paused: messages wait until it continues");
+  assert.equal(
+    said("runs a: agent:main:main, agent:main:sub [… 5 more characters]"),
+    "runs a: agent:main:main …",
+  );
+  assert.equal(
+    said("runs a: agent:main:sub [… 5 more characters]; pauses after it"),
+    "runs a: …; pauses after it",
+  );
+  assert.equal(said("runs exec: ls -l /some/wh [… 12 more characters]"), "runs exec: ls -l /some/wh …");
   assert.equal(said("nothing to do"), "nothing to do");
 });
 

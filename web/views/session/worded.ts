@@ -8,6 +8,14 @@ export function worded(text: string): string {
   );
 }
 
+/** Of a session that is paused: the daemon says it with a word of its command line. */
+export const PAUSED = "messages wait until it continues";
+
+/** What the daemon cut ends in a mark, not in a count that is longer than what it hides; nor in half a key. */
+export function shortened(words: string): string {
+  return words.replaceAll(/,? ?(?:agent:[\w:%.-]*)? ?\[… \d+ more characters?\]/g, " …");
+}
+
 export interface Said {
   readonly words: string;
   readonly sessionKey: string | null; // null: they are words
@@ -17,8 +25,9 @@ export interface Said {
 export function whyParts(why: string): readonly Said[] {
   const words = oneLine(why)
     .replace(/^step \d+ of a turn since \S+Z: /, "")
-    .replace(/ since \d{4}-[\d:.TZ-]+Z/, "");
-  return worded(words)
+    .replace(/ since \d{4}-[\d:.TZ-]+Z/, "")
+    .replace(/^paused(?:: letters wait until `cont`|; `cont` goes on)$/, `paused: ${PAUSED}`);
+  return worded(shortened(words))
     .split(/\b(agent:[\w:%.-]*\w)/)
     .map((part, at) => ({ words: part, sessionKey: at % 2 === 1 ? part : null }))
     .filter((part) => part.words !== "");

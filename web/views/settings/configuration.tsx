@@ -5,6 +5,7 @@ import { many } from "../../../src/base/figures.ts";
 import { clean } from "../../../src/base/harmless.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Empty, Loading } from "../../parts/empty.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
@@ -31,14 +32,11 @@ function InForce() {
   return (
     <>
       <div class="lead-line">
-        <input
-          type="search"
-          aria-label="Filter the configuration"
+        <SearchField
+          label="Filter the configuration"
           placeholder="Words of a name or a value"
           value={text}
-          onInput={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
-            replace({ ...place.value.query, text: (currentTarget as HTMLInputElement).value })
-          }
+          onText={(typed) => replace({ ...place.value.query, text: typed })}
         />
         <span class="soft" role="status">
           {text.trim() === "" ? many(all.length, "value") : `${found.length} of ${many(all.length, "value")}`}

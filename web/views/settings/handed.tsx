@@ -15,7 +15,7 @@ interface HandedParts {
 export function Handed({ made: { name, scope, token }, onClose }: HandedParts) {
   const [taken, setTaken] = useState<string | null>(null); // what was copied last
   const [isWarned, setWarned] = useState(false);
-  // Who presses Escape by chance has nothing left of it.
+  // Who presses Escape, or a button, by chance has nothing left of it.
   const leave = (): void => (taken === null && !isWarned ? setWarned(true) : onClose());
   return (
     <Dialog title={`The token ${name}`} onClose={leave} isFirm>
@@ -41,7 +41,7 @@ export function Handed({ made: { name, scope, token }, onClose }: HandedParts) {
         {isWarned && taken === null && "It is not copied yet. Close once more to leave it at that."}
       </p>
       <footer>
-        <Button onClick={onClose}>Done</Button>
+        <Button onClick={leave}>Done</Button>
       </footer>
     </Dialog>
   );

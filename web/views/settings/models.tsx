@@ -3,6 +3,7 @@
 import type { Output } from "../../../src/calls/door.ts";
 import { count } from "../../../src/base/figures.ts";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
 import { Dot } from "../../parts/state.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { place, replace } from "../../state/place.ts";
@@ -21,14 +22,11 @@ export function Models() {
   return (
     <>
       <div class="lead-line">
-        <input
-          type="search"
-          aria-label="Filter the models"
+        <SearchField
+          label="Filter the models"
           placeholder="Filter the models"
           value={text}
-          onInput={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
-            replace({ ...place.value.query, text: (currentTarget as HTMLInputElement).value })
-          }
+          onText={(typed) => replace({ ...place.value.query, text: typed })}
         />
         <p class="hint">
           Prices are dollars for a million tokens. <b>Test</b> asks one short question, and that is paid.

@@ -1,10 +1,11 @@
 // A token is made: what it is called, what it may. What is wrong is said at the field that it is about.
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Trouble } from "../../parts/empty.tsx";
+import { FieldLine } from "../../parts/field.tsx";
 import { tell } from "../../parts/toast.tsx";
 import { call, faultOf, isCalledOff } from "../../wire/call.ts";
 import type { Scope } from "../../wire/scope.ts";
@@ -96,32 +97,30 @@ interface NameParts {
 }
 
 function Name({ field, name, wrong, type }: NameParts) {
-  const id = useId();
   return (
-    <div class="field">
-      <label htmlFor={id}>Name</label>
-      <input
-        ref={field}
-        id={id}
-        type="text"
-        autocomplete="off"
-        autocapitalize="none"
-        spellcheck={false}
-        required
-        value={name}
-        aria-invalid={wrong !== null}
-        aria-describedby={`${id}-wrong ${id}-hint`}
-        onInput={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
-          type((currentTarget as HTMLInputElement).value)
-        }
-      />
-      <div id={`${id}-wrong`} role="alert">
-        {wrong !== null && <p class="refused">{wrong}</p>}
-      </div>
-      <small id={`${id}-hint`}>
-        The device, program or person that will use it. What it does is told under this name.
-      </small>
-    </div>
+    <FieldLine
+      refused={wrong ?? undefined}
+      field={{
+        name: "name",
+        label: "Name",
+        hint: "The device, program or person that will use it. What it does is told under this name.",
+        isNeeded: true,
+        show: (line) => (
+          <input
+            {...line}
+            ref={field}
+            type="text"
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+            value={name}
+            onInput={({ currentTarget }: { readonly currentTarget: EventTarget | null }) =>
+              type((currentTarget as HTMLInputElement).value)
+            }
+          />
+        ),
+      }}
+    />
   );
 }
 

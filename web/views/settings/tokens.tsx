@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { ask } from "../../parts/dialog.tsx";
 import { Loading } from "../../parts/empty.tsx";
 import { Ago } from "../../parts/text.tsx";
-import { tell } from "../../parts/toast.tsx";
+import { tell, warn } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { call } from "../../wire/call.ts";
 import { bearer, lacking } from "../../wire/scope.ts";
@@ -154,7 +154,8 @@ function revoke(name: string, again: () => void): void {
     isDangerous: true,
     run: async () => {
       const { revoked } = await call("revokeToken", { name });
-      tell(revoked ? `Revoked ${name}` : `There was no ${name} any more`);
+      if (revoked) tell(`Revoked ${name}`);
+      else warn(`There was no ${name} any more`);
       again();
     },
   });

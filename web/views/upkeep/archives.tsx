@@ -8,6 +8,7 @@ import { Button } from "../../parts/button.tsx";
 import { ask } from "../../parts/dialog.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Menu } from "../../parts/menu.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
 import { Ago, shortKey, Title } from "../../parts/text.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
@@ -15,6 +16,7 @@ import { useLate } from "../../state/late.ts";
 import { place, replace } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { lacking } from "../../wire/scope.ts";
+import { restored } from "../restoring.ts";
 import { archivedWords, wantedOf, type ArchiveRow } from "./words.ts";
 
 const PAGE_ROWS = 50;
@@ -42,14 +44,11 @@ export function Archives({ isBusy, after }: { readonly isBusy: boolean; readonly
     <section aria-labelledby="archives">
       <div class="head">
         <h2 id="archives">Archives</h2>
-        <input
-          type="search"
-          aria-label="Find archives"
+        <SearchField
+          label="Find archives"
           placeholder="Agent, key or id"
           value={typed}
-          onInput={({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
-            replace({ ...place.value.query, archive: currentTarget.value })
-          }
+          onText={(text) => replace({ ...place.value.query, archive: text })}
         />
       </div>
       {fault !== null && <Trouble fault={fault} again={again} />}
@@ -210,7 +209,7 @@ async function brought(
 ): Promise<void> {
   const name = shortKey(row.sessionKey);
   const back = async (swap: boolean): Promise<void> => {
-    const { below, away } = await call("restore", { id: row.id, tree, swap });
+    const { below, away } = await restored({ id: row.id, below: tree ? "all" : "none", swap });
     const others = [
       below > 0 ? `, with ${many(below, "session")} below it` : "",
       away > 0 ? `; ${away} below it stay archived` : "",

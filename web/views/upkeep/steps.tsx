@@ -3,6 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { Fault } from "../../../src/base/fault.ts";
 import { bytes, many, whole } from "../../../src/base/figures.ts";
+import { oneLine } from "../../../src/base/harmless.ts";
 import { Trouble } from "../../parts/empty.tsx";
 import { shortKey } from "../../parts/text.tsx";
 import { Virtual } from "../../parts/virtual.tsx";
@@ -87,15 +88,21 @@ function Line({ step }: { readonly step: Step | undefined }) {
 
 /** An archive is no session that one could go to. */
 function Of({ step, sessionKey }: { readonly step: Step; readonly sessionKey: string }) {
+  const title = oneLine(step.title);
+  const name = title === "" ? shortKey(sessionKey) : title;
+  const key = title !== "" && <span class="mono soft">{shortKey(sessionKey)}</span>;
   if (step.archive !== null)
     return (
       <span class="key" title={`archive ${step.archive} of ${sessionKey}`}>
-        archive of {shortKey(sessionKey)}
+        archive of {name} {key}
       </span>
     );
   return (
-    <a class="key" href={hrefOf("session", sessionKey)} title={sessionKey}>
-      {shortKey(sessionKey)}
-    </a>
+    <span class="key">
+      <a href={hrefOf("session", sessionKey)} title={sessionKey}>
+        {name}
+      </a>{" "}
+      {key}
+    </span>
   );
 }

@@ -6,7 +6,7 @@ import { ask } from "../../parts/dialog.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Ago } from "../../parts/text.tsx";
-import { tell, tried } from "../../parts/toast.tsx";
+import { tried, warn } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { call } from "../../wire/call.ts";
 import { lacking } from "../../wire/scope.ts";
@@ -73,7 +73,7 @@ export function Upkeep() {
  * to be due while the question stands is not erased: then nothing is done, and the plan is shown as it is by then.
  */
 async function applied({ totals, erases }: Plan): Promise<void> {
-  if (stepsOf(totals) === 0) return tell("Nothing is to be done any more.");
+  if (stepsOf(totals) === 0) return warn("Nothing is to be done any more.");
   const isAgreed =
     totals.purge === 0 ||
     (await ask({
@@ -130,11 +130,11 @@ function Planned({ plan, again }: { readonly plan: Plan; readonly again: () => v
 }
 
 const TILES = [
-  ["archive", "session archived", "sessions archived"],
-  ["purge", "archive erased for good", "archives erased for good"],
-  ["rotate", "session with a new file", "sessions with a new file"],
-  ["pack", "archive packed", "archives packed"],
-  ["collect", "blob removed", "blobs removed"],
+  ["archive", "session to archive", "sessions to archive"],
+  ["purge", "archive to erase for good", "archives to erase for good"],
+  ["rotate", "session to go on in a new file", "sessions to go on in a new file"],
+  ["pack", "archive to pack", "archives to pack"],
+  ["collect", "blob to remove", "blobs to remove"],
 ] as const;
 
 function Tiles({ plan: { totals } }: { readonly plan: Plan }) {

@@ -5,6 +5,7 @@ import { count, duration, money } from "../../../../src/base/figures.ts";
 import { clean, cut, oneLine } from "../../../../src/base/harmless.ts";
 import type { Report, Spawned } from "../../../../src/calls/told.ts";
 import type { Entry } from "../../../../src/transcript/entry.ts";
+import { withKeys } from "../../../parts/key.ts";
 import { Markdown } from "../../../parts/markdown.tsx";
 import { Dot, State } from "../../../parts/state.tsx";
 import { shortKey } from "../../../parts/text.tsx";
@@ -13,6 +14,8 @@ import { nowMs } from "../../../state/now.ts";
 import { isMissing, useRow } from "../../../state/rows.ts";
 import type { Row } from "../../../wire/events.ts";
 import { calledOf } from "../../named.ts";
+import { whoIs } from "../../who.tsx";
+import { PAUSED, shortened } from "../worded.ts";
 import { Fold, Lines } from "./content.tsx";
 import { Given } from "./given.tsx";
 import type { Called, Reported } from "./rows.ts";
@@ -110,10 +113,11 @@ function Now({ row, sessionKey }: { readonly row: Row | null; readonly sessionKe
 /** What it does or waits for, without what stands beside it: its step, its state and the whole names of others. */
 export function doingOf({ why, state }: Row): string {
   if (why === null || state === "ended") return "";
-  const words = oneLine(why)
+  if (state === "paused") return PAUSED;
+  const words = shortened(oneLine(why))
     .replace(/^step \d+ of a turn since \S+: /, "")
     .replace(/ since \d{4}-[\d:.TZ-]+Z/, "");
-  return words.replaceAll(/\bagent:[\w:%.-]*\w/g, (key) => shortKey(key));
+  return withKeys(words, whoIs);
 }
 
 /** In a word; why stands below. */

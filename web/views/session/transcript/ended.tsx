@@ -34,8 +34,10 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   killed: { name: "Killed", todo: "" },
 };
 
-/** These take no more messages: there is nobody to say anything to. */
-const ENDS_FOR_GOOD = /^agent:[^:]+:(?:subagent|cron|heartbeat)(?::|$)/;
+/** When it has ended, it takes no more messages: there is nobody to say anything to. Others begin again with the next. */
+export function endsForGood(sessionKey: string): boolean {
+  return /^agent:[^:]+:(?:subagent|cron|heartbeat)(?::|$)/.test(sessionKey);
+}
 
 export function Ended({
   row: { item, isLast },
@@ -53,7 +55,7 @@ export function Ended({
         <b>{name}</b>
         {reason}
       </p>
-      {isLast && todo !== "" && !ENDS_FOR_GOOD.test(sessionKey) && <p class="todo">{todo}</p>}
+      {isLast && todo !== "" && !endsForGood(sessionKey) && <p class="todo">{todo}</p>}
     </div>
   );
 }

@@ -3,10 +3,13 @@
 import { useKeys, type Key } from "../../../state/keys.ts";
 import type { Entry } from "../../../../src/transcript/entry.ts";
 import type { Deed } from "../../../parts/menu.tsx";
-import { tell, unless } from "../../../parts/toast.tsx";
+import { unless, warn } from "../../../parts/toast.tsx";
 import type { Reading } from "./reading.ts";
 
-/** A capital letter does to the message what the small one does to the session, where there are both. */
+/**
+ * A capital where the session has the small letter: F and T do to the message what f and t do to the session. With Caps Lock one may
+ * come for the other, so none of them makes or leaves anything before it has asked.
+ */
 export const KEYS = {
   copy: "y",
   link: "l",
@@ -20,7 +23,7 @@ export const KEYS = {
 const ABOUT: Readonly<Record<keyof typeof KEYS, string>> = {
   copy: "copy its text",
   link: "copy a link to it",
-  fork: "fork from it",
+  fork: "fork from it …",
   rewind: "rewind to it …",
   edit: "edit and resend it …",
   pin: "pin or unpin it",
@@ -41,9 +44,9 @@ export function useEntryKeys(reading: Reading, deeds: (entry: Entry) => readonly
 const NONE = "Choose a message first: j and k go from one to the next.";
 
 function done(key: string, entry: Entry | null, deeds: (entry: Entry) => readonly Deed[]): void {
-  if (entry === null) return tell(NONE);
+  if (entry === null) return warn(NONE);
   const deed = deeds(entry).find((each) => each.key === key);
-  if (deed === undefined) tell("That cannot be done with this one.");
+  if (deed === undefined) warn("That cannot be done with this one.");
   else unless(deed.unless, deed.run);
 }
 
@@ -60,6 +63,6 @@ function chosen(reading: Reading): Entry | null {
 
 function openMenu(): void {
   const button = row()?.querySelector<HTMLElement>(":scope > .side [aria-haspopup=menu]");
-  if (button == null) tell(NONE);
+  if (button == null) warn(NONE);
   else button.click();
 }

@@ -30,13 +30,14 @@ export interface LineParts {
 /** Drawn again when it says something else (S2). */
 export const Line = memo(function Line({ row, sessionKey, isMarked, isPinned, deeds }: LineParts) {
   const entry = "entry" in row ? row.entry : null;
+  const label = labelOf(row);
   const content = `said-${row.id}`; // A screen reader says the label, then this.
   return (
     <article
       class={`row ${row.kind}${isMarked ? " marked" : ""}`}
       tabIndex={-1}
       data-row={row.id}
-      aria-label={`${labelOf(row)}${isPinned ? ", pinned" : ""}`}
+      aria-label={`${label}${isPinned ? ", pinned" : ""}`}
       aria-describedby={content}
       {...(entry === null ? {} : { "data-seq": entry.seq })}
       {...(isMarked ? { "aria-current": "true" as const } : {})}
@@ -59,7 +60,7 @@ export const Line = memo(function Line({ row, sessionKey, isMarked, isPinned, de
           >
             {timeOf(entry.timestamp)}
           </a>
-          <Menu label={`What can be done with entry ${entry.seq}`} deeds={() => deeds(entry)} />
+          <Menu label={`What can be done with this: ${label}`} deeds={() => deeds(entry)} />
         </div>
       )}
     </article>
@@ -108,13 +109,18 @@ function Inside({ row, sessionKey, deeds }: Pick<LineParts, "row" | "sessionKey"
 type As<Kind extends Row["kind"]> = Extract<Row, { kind: Kind }>;
 
 /** What was left behind is not shown; this is the way to it. */
-function WentBack({ row: { entry, to }, deeds }: { readonly row: As<"rewound"> } & Pick<LineParts, "deeds">) {
+function WentBack({ row, deeds }: { readonly row: As<"rewound"> } & Pick<LineParts, "deeds">) {
+  const { entry, to, isReturn } = row;
   const back = deeds(entry).find(({ name }) => name === RETURN);
+  const left = isReturn
+    ? "; what had been said since was left behind"
+    : "; what had come after it was left behind";
   return (
     <div class="rule went-back">
       <span>
-        Went back to {to === null ? "what was said before" : nameOfEntry(to, Date.now())}; what had come after
-        it was left behind.
+        {isReturn ? "Returned" : "Went back"} to{" "}
+        {to === null ? "what was said before" : nameOfEntry(to, Date.now())}
+        {back !== undefined && left}.
       </span>
       {back !== undefined && (
         <Button look="quiet" icon="rewind" unless={back.unless} onClick={back.run}>
@@ -210,8 +216,8 @@ function Damage({ gap }: { readonly gap: Gap | null }) {
 }
 
 function labelOf(row: Row): string {
-  const at =
-    "entry" in row && row.entry !== null ? `, entry ${row.entry.seq}, ${timeOf(row.entry.timestamp)}` : "";
+  const time = "entry" in row && row.entry !== null ? timeOf(row.entry.timestamp) : "";
+  const at = time === "" ? "" : `, ${time}`;
   switch (row.kind) {
     case "letter":
       return `Message of ${oneLine(row.item.from).slice(0, 80)}${at}`;
@@ -224,7 +230,7 @@ function labelOf(row: Row): string {
     case "day":
       return "Date";
     default:
-      return `${{ result: "Result", report: "Report", note: "Note", ended: "End of a turn", rewound: "Went back", silent: "Memory", restarted: "Restart" }[row.kind]}${at}`;
+      return `${{ result: "Result", report: "Report", note: "Note", ended: "End of a turn", rewound: row.kind === "rewound" && row.isReturn ? "Returned" : "Went back", silent: "Memory", restarted: "Restart" }[row.kind]}${at}`;
   }
 }
 

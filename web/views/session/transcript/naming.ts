@@ -1,4 +1,4 @@
-// How an entry is spoken of: by its first words and its time. Its number stands nowhere on the page. Pure.
+// How an entry is spoken of: by its first words and its time. Its number is for commands, and stands in the title of its time. Pure.
 
 import { cut, oneLine } from "../../../../src/base/harmless.ts";
 import { itemOf } from "../../../../src/calls/told.ts";

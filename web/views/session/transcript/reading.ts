@@ -42,7 +42,6 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 export interface Speech {
   readonly text: Grown;
   readonly thinking: Grown;
-  readonly isWhole: boolean; // false: it began before anybody listened
 }
 
 /** What is to be seen, told anew each time it is to be. */
@@ -82,7 +81,6 @@ export class Reading {
   #thinking = new Growing();
   #pieces: Extract<Heard, { type: "delta" }>[] = [];
   #step = "";
-  #isWhole = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #again: ReturnType<typeof setTimeout> | undefined;
   #stop: (() => void) | null = null;
@@ -217,7 +215,6 @@ export class Reading {
   /** D1 */
   #follow(from: number): void {
     if (this.#stop !== null) return;
-    this.#isWhole = false;
     this.#stop = follow(
       "follow",
       { sessionKey: this.key, from },
@@ -257,7 +254,6 @@ export class Reading {
     this.#heard = Math.max(this.#heard, event.seq);
     const { what } = told(entry);
     if (what === "answer" || what === "ended" || what === "silent") this.#silence();
-    this.#isWhole = true;
     if (isNew) this.#notice(entry);
     const window = this.window.value;
     if (window === null) return;
@@ -286,15 +282,15 @@ export class Reading {
 
   #show(): void {
     this.#timer = undefined;
-    for (const { turn, step, kind, text } of this.#pieces) {
+    for (const { turn, step, kind, text, begins } of this.#pieces) {
       const named = `${turn}/${step}`;
-      if (named !== this.#step) {
+      if (begins || named !== this.#step) {
         [this.#text, this.#thinking, this.#step] = [new Growing(), new Growing(), named];
       }
       (kind === "text" ? this.#text : this.#thinking).add(text);
     }
     this.#pieces = [];
-    this.speech.value = { text: this.#text.now, thinking: this.#thinking.now, isWhole: this.#isWhole };
+    this.speech.value = { text: this.#text.now, thinking: this.#thinking.now };
   }
 
   #silence(): void {
@@ -302,7 +298,6 @@ export class Reading {
     this.#timer = undefined;
     this.#pieces = [];
     this.#step = "";
-    this.#isWhole = false;
     [this.#text, this.#thinking] = [new Growing(), new Growing()];
     this.speech.value = null;
   }

@@ -177,6 +177,21 @@ test("a line that says that it went back knows where to, and what was left; a no
   }
 });
 
+test("a rewind that left nothing offers nothing: a return says so, any other is not there", () => {
+  const said: Body = { type: "message", message: { role: "user", content: "two", timestamp: 0 } };
+  const last = (data: object): readonly [Row["kind"] | undefined, unknown, number | null] => {
+    const all = entries(said, note("sessiond/rewound", { to: 1, from: 9, ...data }));
+    const row = rows(all).at(-1);
+    const [, own] = all;
+    assert.ok(own !== undefined);
+    return [row?.kind, row?.kind === "rewound" && row.isReturn, leftBy(own)];
+  };
+  assert.deepEqual(last({ left: 0, isReturn: true }), ["rewound", true, null]);
+  assert.deepEqual(last({ left: 2, isReturn: true }), ["rewound", true, 9], "what was said since");
+  assert.deepEqual(last({ left: 2, isReturn: false }), ["rewound", false, 9]);
+  assert.deepEqual(last({ left: 0, isReturn: false }), ["letter", false, null]);
+});
+
 test("damage that was found several times in one place is one note", () => {
   const found = note("sessiond/damage");
   assert.deepEqual(

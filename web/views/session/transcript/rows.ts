@@ -56,7 +56,8 @@ export type Row = { readonly id: string } & (
   | {
       readonly kind: "rewound";
       readonly entry: Entry;
-      readonly to: Entry | null; // what was said last before it; null: that is not here
+      readonly to: Entry | null; //  what was said last before it; null: that is not here
+      readonly isReturn: boolean; // to what had been left before
     }
   | {
       readonly kind: "ended";
@@ -238,7 +239,7 @@ function rowOf(entry: Entry, item: Item, around: Around): Row | null {
         : { id, kind: "note", entry, text: `gone on with (${item.why})` };
     case "note":
     case "setting":
-      if (leftBy(entry) !== null) return { id, kind: "rewound", entry, to: saidBefore(around) };
+      if (isRewind(entry)) return rewoundOf(entry, item.text, around);
       return entry.type === "compaction"
         ? { id, kind: "compaction", entry, text: item.text }
         : { id, kind: "note", entry, text: item.text };
@@ -260,11 +261,25 @@ function rowOf(entry: Entry, item: Item, around: Around): Row | null {
 /** What the menu of a line that says that it went back has. */
 export const RETURN = "Return to what was left …";
 
-/** The last entry of what a rewind left behind; null: it is no note of one, or does not say. */
+/** The last entry of what a rewind left behind; null: it is no note of one, does not say, or nothing was left. */
 export function leftBy(line: Line): number | null {
-  if (line.type !== "custom" || !isNote(line, "rewound")) return null;
-  const { from } = (line.data ?? {}) as { readonly from?: unknown };
+  if (!isRewind(line)) return null;
+  const { from, left } = (line.data ?? {}) as { readonly from?: unknown; readonly left?: unknown };
+  if (left === 0) return null; // Older notes do not say.
   return typeof from === "number" && Number.isSafeInteger(from) && from > 0 ? from : null;
+}
+
+export function isRewind(line: Line): line is Extract<Entry, { type: "custom" }> {
+  return line.type === "custom" && isNote(line, "rewound");
+}
+
+/** Null: it changed nothing that anybody could see. */
+function rewoundOf(entry: Extract<Entry, { type: "custom" }>, text: string, around: Around): Row | null {
+  const id = `entry-${entry.seq}`;
+  const { isReturn, left } = (entry.data ?? {}) as { readonly isReturn?: unknown; readonly left?: unknown };
+  if (isReturn === true || leftBy(entry) !== null)
+    return { id, kind: "rewound", entry, to: saidBefore(around), isReturn: isReturn === true };
+  return left === 0 ? null : { id, kind: "note", entry, text };
 }
 
 /** What had no words is not known again by them. */

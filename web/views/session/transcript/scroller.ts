@@ -77,15 +77,19 @@ export class Scroller {
     return this.rows.filter((row) => row.offsetTop + row.offsetHeight > from && row.offsetTop < to);
   }
 
+  get #isEndSeen(): boolean {
+    const { scrollTop, clientHeight, scrollHeight } = this.#box;
+    return scrollHeight - clientHeight - scrollTop < AT_END && this.#reading.window.value?.next === null;
+  }
+
   readonly #scrolled = (): void => {
-    const { scrollTop: top, clientHeight, scrollHeight } = this.#box;
+    const { scrollTop: top, clientHeight } = this.#box;
     const reading = this.#reading;
     // P3. What stands below grew and went meanwhile: a browser moves up what had too much room for a moment, and not down again.
     if (reading.isAtEnd && clientHeight !== this.#height) return this.settle();
-    const isEnd = scrollHeight - clientHeight - top < AT_END && reading.window.value?.next === null;
     if (top < this.#top) this.#way = "up";
     if (top > this.#top) this.#way = "down";
-    if (isEnd) reading.isAtEnd = true;
+    if (this.#isEndSeen) reading.isAtEnd = true;
     else if (top < this.#top) reading.isAtEnd = false;
     this.#look();
   };
@@ -104,8 +108,9 @@ export class Scroller {
     this.#top = this.#box.scrollTop;
     this.#height = this.#box.clientHeight;
     const reading = this.#reading;
-    reading.isFar.value = !reading.isAtEnd;
-    if (reading.isAtEnd) reading.fresh.value = 0;
+    // Who looks at the beginning of what is short sees the end as well.
+    reading.isFar.value = !reading.isAtEnd && !this.#isEndSeen;
+    if (!reading.isFar.value) reading.fresh.value = 0;
     const first = seen.find((row) => row.dataset["seq"] !== undefined);
     if (first !== undefined) {
       reading.seen = Number(first.dataset["seq"]);

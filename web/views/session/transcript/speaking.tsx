@@ -16,7 +16,6 @@ export function Speaking({ speech }: { readonly speech: Signal<Speech | null> })
   const hasWords = now.text.blocks.length > 0 || now.text.rest.trim() !== "";
   return (
     <div class="row answer speaking">
-      {!now.isWhole && <p class="soft">… what it said before is shown when it has ended</p>}
       {!hasWords && (
         <details class="fold quiet thinking">
           <summary>
