@@ -141,7 +141,9 @@ test("a daemon of its own", async (t) => {
     const body = JSON.stringify({ label: "the main one", nice: 3 });
     const set = await json(await daemon.fetch(`/v1/sessions/${MAIN}`, { method: "PATCH", body }));
     assert.equal((set["settings"] as { label: string }).label, "the main one");
-    assert.equal((await daemon.fetch(`/v1/sessions/${MAIN}?model=rehearsal/large`)).status, 403);
+    const asked = await told(daemon.fetch(`/v1/sessions/${MAIN}?model=rehearsal/large`));
+    assert.equal(asked.status, 403);
+    assert.match(JSON.stringify(asked.body), /status: this would change something.*`set` sets the model/);
     assert.equal((await json(await daemon.fetch(`/v1/sessions/${MAIN}`)))["model"], "rehearsal/default");
   });
 

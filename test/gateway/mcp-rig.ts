@@ -51,7 +51,11 @@ export async function served(test: TestContext, parts: GatewayParts = {}, port =
     underWay += 1;
     return await opened.door.call(...given).finally(() => (underWay -= 1));
   };
-  const door = { call } as unknown as Door;
+  const ask: Door["ask"] = async (...given) => {
+    underWay += 1;
+    return await opened.door.ask(...given).finally(() => (underWay -= 1));
+  };
+  const door = { call, ask } as unknown as Door;
   const app = new Hono<LetIn>();
   app.onError((error, context) => context.json(errorBody(error as Fault), (error as Fault).status as 401));
   app.use(async (context, next) => {

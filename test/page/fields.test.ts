@@ -41,6 +41,21 @@ test("in every field that searches Escape takes the words away, then leaves, and
   }
 });
 
+test("a time that a job cannot have is refused in the colour of refusals, before anything is sent", async (t) => {
+  const daemon = await Daemon.start(t);
+  const page = await visit(t, daemon, { at: "#/schedule" });
+  await page.getByRole("button", { name: "New job…" }).click();
+  const form = page.getByRole("dialog", { name: "New job" });
+  await form.locator("[name='when.how']").selectOption("every");
+  const colour = async (): Promise<unknown> =>
+    await page.evaluate("getComputedStyle(document.querySelector('.schedule-means')).color");
+  await form.getByRole("status").filter({ hasText: "Next:" }).waitFor();
+  const hint = await colour();
+  await form.getByLabel("How many").fill("0");
+  await form.getByRole("status").filter({ hasText: 'not "0' }).waitFor();
+  assert.notEqual(await colour(), hint);
+});
+
 async function barOf(page: Page, text: string): Promise<unknown> {
   const toast = page.locator(".toast").filter({ hasText: text });
   await toast.waitFor();

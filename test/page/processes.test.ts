@@ -60,16 +60,19 @@ test("sub-agents at work are seen below main as it spawns them, and how they end
   const two = children.find(({ title }) => title === "two")?.sessionKey ?? "";
   const before = await labels(page);
   await daemon.call("kill", { sessionKey: two });
-  await line(page, /^two/, "ended", "killed").waitFor();
+  await line(page, /^two/, "killed").waitFor();
   assert.deepEqual(await labels(page), before, "it stays where it was, among the others");
+  await daemon.call("spawn", { task: "!fail auth", label: "bad", parent: MAIN, announce: false });
+  await line(page, "1 ended", "1 failed").waitFor(); // It was never seen at work.
 
   // Whoever comes later finds it folded away, and can open it.
   await page.reload();
-  await line(page, "1 ended").waitFor();
+  await line(page, "2 ended", "1 failed").waitFor();
   assert.deepEqual(await labels(page), ["one", "three"], "whatever changed last");
-  await line(page, "1 ended").click();
+  await line(page, "2 ended").click();
   await line(page, /^two/, "killed").waitFor();
-  await line(page, "1 ended").click();
+  await line(page, /^bad/, "failed", "the script says !fail auth").waitFor();
+  await line(page, "2 ended").click();
   await line(page, /^two/).waitFor({ state: "detached" });
 });
 
@@ -204,6 +207,7 @@ test("the menu of a session labels, pauses, continues, kills, archives and spawn
 
   await menuOf(page, line(page, "second"), "Pause");
   await page.getByText("pauses after its step").waitFor();
+  await line(page, "second", "pausing, step 1").waitFor();
   assert.equal((await daemon.call("abort", { sessionKey: key })).accepted, true);
   await line(page, "second", "paused").waitFor();
   await menuOf(page, line(page, "second"), "Continue");
@@ -219,7 +223,7 @@ test("the menu of a session labels, pauses, continues, kills, archives and spawn
   assert.notEqual((await daemon.call("status", { sessionKey: below })).state, "ended");
   await menuOf(page, line(page, "second"), "Kill…");
   await question.getByRole("button", { name: "Kill" }).click();
-  await line(page, "second", "ended", "killed").waitFor();
+  await line(page, "second", "killed").waitFor();
   assert.equal((await daemon.call("status", { sessionKey: below })).state, "ended");
 
   await menuOf(page, line(page, "second"), "Archive");
@@ -238,6 +242,7 @@ test("the menu of a session labels, pauses, continues, kills, archives and spawn
   await page.getByRole("button", { name: "Spawn" }).click();
   await page.getByRole("textbox", { name: /^Task/ }).fill("!say done");
   await page.getByRole("textbox", { name: /^Name/ }).fill("prices");
+  await page.getByRole("dialog").getByText("More", { exact: true }).click();
   await page.getByRole("spinbutton", { name: /^Limit/ }).fill("0.5");
   await page.getByRole("dialog").getByRole("button", { name: "Spawn" }).click();
   await line(page, "prices").waitFor();
@@ -289,7 +294,10 @@ test("who may only read sees everything, and is told in words what it may not do
     { url: daemon.url, token },
     { at: "#/processes", width: 390 },
   );
-  await line(page, "at work", "running").click();
+  await line(page, "at work", "running").waitFor();
+  await page.getByRole("treegrid").focus();
+  for (const press of ["Home", "j"]) await page.keyboard.press(press);
+  await line(page, "at work").and(page.locator("[aria-selected=true]")).waitFor();
   const refused = "Read only: the token guest may look";
   await page.getByRole("button", { name: "Spawn" }).and(page.getByTitle(refused)).waitFor();
   for (const press of [".", "x", "N"]) await page.keyboard.press(press);
@@ -299,4 +307,7 @@ test("who may only read sees everything, and is told in words what it may not do
   const may = page.locator("[role=menuitem][aria-disabled=false]");
   assert.deepEqual(await may.locator("span").allTextContents(), ["Open", "Export…"]);
   assert.equal((await daemon.call("status", { sessionKey: key })).state, "running");
+  await page.keyboard.press("Escape");
+  await line(page, "at work").getByText("running step").click(); // Where there is little room, a tap opens it.
+  await page.waitForURL(/#\/session\//);
 });

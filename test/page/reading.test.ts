@@ -28,7 +28,7 @@ const VIEWS = [
 
 /** What only looks, of whichever view: by the beginning of what it is called. */
 const LOOKS =
-  /^(?:Look again|Show|Hide|Fold|Unfold|Open|Close|Copy|Copied|Export|As JSONL|As Markdown|Newest|Sign out|Only here|Trace|Link|\d+[hd]$|Status|Context|Children)/;
+  /^(?:Look again|Show|Hide|Fold|Unfold|Open|Close|Copy|Copied|Export|As JSONL|As Markdown|Newest|Sign out|Only|Trace|Link|\d+[hd]$|Status|Context|Children)/;
 
 /** Of buttons, but for those that have a menu. */
 const OFFERED = `[...document.querySelectorAll("main button:not([aria-haspopup=menu])")]

@@ -17,7 +17,12 @@ test("a rewind that is undone leaves nothing to return to; one that something wa
   const feed = page.getByRole("feed");
   await feed.getByText("three", { exact: true }).waitFor();
   await page.keyboard.press("Escape");
-  for (const key of ["g", "g", "j", "r"]) await page.keyboard.press(key);
+  await page.keyboard.press("g");
+  await page.keyboard.press("g");
+  await page.keyboard.press("j");
+  await page.locator("article:focus").waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Newest/ }).count(), 0, "all of it is in sight");
+  await page.keyboard.press("r");
   await page.getByRole("dialog").getByRole("button", { name: "Rewind", exact: true }).click();
   await feed.getByText("three", { exact: true }).waitFor({ state: "detached" });
   // Of its own first message nobody has counted how large the context is.
@@ -50,10 +55,15 @@ test("a session that is paused says so in words of people, and goes on by a butt
   const transcript = page.getByRole("region", { name: "What was said" });
   await transcript.getByText("messages wait until it continues", { exact: true }).waitFor();
   assert.equal(await page.getByText("cont`").count(), 0);
+  const status = page.getByRole("tabpanel", { name: "Status" });
+  for (const words of ["1 letter waiting", "2 letters waiting", "3 letters waiting"]) {
+    await daemon.call("send", { sessionKey: MAIN, message: "!say later" });
+    await status.getByText(words).waitFor(); // No row tells of a letter that only waits.
+  }
+  await page.getByLabel("Model").selectOption("rehearsal/large");
+  await page.getByText("rehearsal/large from the next message on").waitFor();
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByRole("button", { name: "Continue" }).waitFor({ state: "detached" });
-  assert.equal((await daemon.call("status", { sessionKey: MAIN })).state, "idle");
-
   await page.keyboard.press("Escape");
   await page.keyboard.press(".");
   await page.getByRole("button", { name: "Continue" }).waitFor();
@@ -85,4 +95,30 @@ test("the address of a session that is archived brings it back, for who may", as
   await page.getByRole("button", { name: "Restore" }).click();
   await page.getByRole("feed").getByText("yes", { exact: true }).waitFor();
   await page.getByLabel("Message", { exact: true }).waitFor();
+});
+
+test("on a phone the words of a wide table stay whole: it is moved sideways in its own box", async (t) => {
+  const daemon = await Daemon.start(t);
+  const rows = [
+    "| Product | Availability | Possibilities | Contract | Representative |",
+    "|---|---|---|---|---|",
+    "| International | unfortunately | spreadsheets | yearly | administration |",
+  ];
+  const message = rows.map((row) => `!say ${row}`).join("\n");
+  await daemon.call("ask", { sessionKey: MAIN, message });
+  const page = await visit(t, daemon, { at: AT_MAIN, width: 390 });
+  const box = page.getByRole("feed").getByRole("group", { name: "Table" });
+  await box.waitFor();
+  const lines = await page.evaluate(`[...document.querySelectorAll(".markdown td")].map((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getClientRects().length;
+  })`);
+  assert.deepEqual(lines, [1, 1, 1, 1, 1]);
+  const [inside, across, page390] = (await page.evaluate(`(() => {
+    const box = document.querySelector(".markdown .wide");
+    return [box.scrollWidth, box.clientWidth, document.documentElement.scrollWidth];
+  })()`)) as [number, number, number];
+  assert.ok(inside > across, "it has more than its place");
+  assert.equal(page390, 390, "and the page has not");
 });

@@ -41,9 +41,9 @@ test("a turn that was gone back into is over, a main session is called by its ag
     await inGroup("No key found"),
   ];
   assert.deepEqual(names, ["mine (rehearsal/small)"]);
-  assert.deepEqual(models, ["rehearsal/small", "rehearsal/large", "home/llama"]);
-  assert.ok(locked.includes("swift") && locked.includes("anthropic/claude-sonnet-4-5"), locked.join());
-  assert.equal(await page.getByRole("option", { name: "anthropic/claude-sonnet-4-5" }).isDisabled(), true);
+  assert.deepEqual(models, ["small (rehearsal)", "large (rehearsal)", "llama (home)"]);
+  assert.ok(locked.includes("swift") && locked.includes("claude-sonnet-4-5 (anthropic)"), locked.join());
+  assert.equal(await page.getByRole("option", { name: "claude-sonnet-4-5 (anthropic)" }).isDisabled(), true);
 
   // What is given as an example can be done.
   await page.goto(`${daemon.url}/#/settings?part=config`);

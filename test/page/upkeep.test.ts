@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { RESTORED_BELOW_MAX } from "../../src/calls/limits.ts";
 import { parseKey } from "../../src/routing/key.ts";
+import type { Change } from "../../src/store/change.ts";
 import { scratch } from "../fixtures/home.ts";
 import { filled, large, opening, OVERFULL, overfull } from "../fixtures/upkeep.ts";
 import { Daemon } from "../gateway/daemon.ts";
@@ -121,26 +123,37 @@ test("a long plan is read to its end; who may not apply it is told so; what is e
   await page.getByRole("alert").waitFor();
 });
 
-test("what was archived below a session comes back with it, if that is wanted", async (t) => {
+test("what was archived below a session comes back with it, if that is wanted, however much it is", async (t) => {
   const home = join(scratch(t), "home");
   const [top, child] = [parseKey("agent:main:thread:top"), parseKey("agent:main:subagent:below")];
   await filled(home, async (store, world) => {
     const [over, below] = [world.newId(), world.newId()];
+    const lows = Array.from({ length: RESTORED_BELOW_MAX }, (_, n) => {
+      return { ...opening(parseKey(`agent:main:subagent:low${n}`), world.newId()), parent: child };
+    });
     await store.commit([
       opening(top, over),
       { ...opening(child, below), parent: top },
+      ...lows,
+      ...lows.map(({ key, transcript }): Change => {
+        return { do: "archive", key, expect: { transcript, lastSeq: 0 }, why: "asked" };
+      }),
       { do: "archive", key: child, expect: { transcript: below, lastSeq: 0 }, why: "asked" },
       { do: "archive", key: top, expect: { transcript: over, lastSeq: 0 }, why: "asked" },
     ]);
   });
   const daemon = await Daemon.start(t, { home });
   const page = await visit(t, daemon, { at: "#/upkeep", dark: true });
+  await page.getByLabel("Find archives").fill(top);
   await page.getByRole("button", { name: "Restore thread:top" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("1 session that was born below it is archived too.").waitFor();
   await dialog.getByRole("button", { name: "Restore" }).click();
-  await page.getByRole("status").filter({ hasText: "thread:top is back, with 1 session below it" }).waitFor();
-  await page.getByText("No archives").waitFor();
+  const many = RESTORED_BELOW_MAX;
+  const status = page.getByRole("status");
+  await status.filter({ hasText: `${many} sessions came back, 1 to come` }).waitFor();
+  await status.filter({ hasText: `thread:top is back, with ${many + 1} sessions below it` }).waitFor();
+  assert.deepEqual((await daemon.call("archives", {})).archives, []);
   for (const sessionKey of [top, child])
     assert.equal((await daemon.call("status", { sessionKey })).sessionKey, sessionKey);
 });

@@ -107,8 +107,19 @@ test("what sessions write to each other waits as a task, a message, an answer or
   );
   await gate.reached();
   await sessions.spawn("!say more", { name: "untold", resumeIfExists: true });
+  const action = (given: object): string => `!call subagents ${JSON.stringify(given)}`;
+  const again = { task: "!say done", name: "told", resumeIfExists: true, announce: false };
+  const steered = { sessionKey: "agent:main:thread:told", message: "!say less" };
+  await sessions.ask(
+    MAIN,
+    [action({ action: "spawn", ...again }), action({ action: "steer", ...steered })].join("\n!then\n"),
+  );
   const task = ["session", MAIN, "task", "followup", "!say done"];
-  assert.deepEqual((await waiting(stage, "agent:main:thread:told")).map(short), [task]);
+  assert.deepEqual((await waiting(stage, "agent:main:thread:told")).map(short), [
+    task,
+    task,
+    ["session", MAIN, "message", "steer", "!say less"],
+  ]);
   assert.deepEqual((await waiting(stage, "agent:main:thread:untold")).map(short), [
     task,
     ["person", "a person", "task", "followup", "!say more"],

@@ -4,7 +4,7 @@
 //
 // Invariants
 //   T1. What can be undone is not replaced by something that reads the same: there may be two of it. When there is no room it goes last.
-//   T2. Nothing goes away by itself under the hand, nor moves there: while somebody is at one of them, all stay, and have their time again.
+//   T2. Nothing goes away by itself under the hand: while somebody is at one of them, all stay, and have their time again.
 
 import { signal } from "@preact/signals";
 import { clean } from "../../src/base/harmless.ts";

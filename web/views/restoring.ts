@@ -11,6 +11,6 @@ export async function restored(asked: Input<"restore">): Promise<Output<"restore
     const back = await call("restore", asked);
     below += back.below;
     if (back.left === 0) return { ...back, below };
-    tell(`${many(below, "session")} came back, ${whole(back.left)} are to come`);
+    tell(`${many(below, "session")} came back, ${whole(back.left)} to come`);
   }
 }

@@ -109,7 +109,7 @@ function Asking({ toHits }: { readonly toHits: () => void }) {
       <SearchField
         class="words"
         label="Words to search for"
-        placeholder="Words, in everything that was said"
+        placeholder="Words that were said"
         charsMax={1_000}
         onThere={focusOnce}
         value={text}

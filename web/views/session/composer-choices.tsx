@@ -82,7 +82,7 @@ export function Choices({ choices: { list, at, choose } }: { readonly choices: C
           }}
         >
           <code>
-            {choice.name} <span class="soft">{choice.takes}</span>
+            {choice.name} <span class="soft">{choice.takes.replaceAll("|", "|\u200b")}</span>
           </code>
           <span class="soft about">{choice.about}</span>
         </div>

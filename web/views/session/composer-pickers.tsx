@@ -95,7 +95,7 @@ export function ModelPicker({
 }
 
 /** Where there is little room its provider is cut off, not its name. */
-export function nameFirst(id: string): string {
+function nameFirst(id: string): string {
   const at = id.indexOf("/");
   return at === -1 ? id : `${id.slice(at + 1)} (${id.slice(0, at)})`;
 }

@@ -55,7 +55,8 @@ function Archived({ archive, again }: { readonly archive: Archive; readonly agai
           <p>
             {title !== "" && (
               <>
-                <Title text={title} />,{" "}
+                “<Title text={title} />
+                ”,{" "}
               </>
             )}
             {many(entries, "entry", "entries")}. It is out of every list, and comes back as it was.

@@ -13,7 +13,7 @@ import { Ago, shortKey, Title } from "../../parts/text.tsx";
 import { tell, tried } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
 import { useLate } from "../../state/late.ts";
-import { place, replace } from "../../state/place.ts";
+import { place, replace, stillHere } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { lacking } from "../../wire/scope.ts";
 import { restored } from "../restoring.ts";
@@ -176,6 +176,7 @@ function Row({ row, after }: { readonly row: ArchiveRow; readonly after: () => v
 
 /** What was put away below it may come along; a session that has its key now is put in its place only by who agrees. */
 async function restore(row: ArchiveRow, after: () => void): Promise<void> {
+  const isHere = stillHere();
   const below = await tried(call("archives", { parent: row.sessionKey, limit: PAGE_ROWS }));
   if (below === null) return;
   if (below.archives.length === 0) return await brought(row, { tree: false }, after);
@@ -197,6 +198,7 @@ async function restore(row: ArchiveRow, after: () => void): Promise<void> {
       },
     ],
     verb: "Restore",
+    isHere,
     run: async ({ tree }) => void (wishes = { tree: tree === "yes" }),
   });
   if (isAgreed) await brought(row, wishes, after);
@@ -208,6 +210,7 @@ async function brought(
   after: () => void,
 ): Promise<void> {
   const name = shortKey(row.sessionKey);
+  const isHere = stillHere();
   const back = async (swap: boolean): Promise<void> => {
     const { below, away } = await restored({ id: row.id, below: tree ? "all" : "none", swap });
     const others = [
@@ -227,6 +230,7 @@ async function brought(
       title: `${name} has a session now`,
       text: "Restore this archive in its place? The session that is there now becomes an archive in the same moment, and can be brought back.",
       verb: "Restore, and archive that one",
+      isHere,
       run: async () => await back(true),
     });
   }

@@ -8,6 +8,7 @@ import { Empty, Loading, Trouble } from "../../parts/empty.tsx";
 import { Ago } from "../../parts/text.tsx";
 import { tried, warn } from "../../parts/toast.tsx";
 import { useAsked } from "../../state/asking.ts";
+import { stillHere } from "../../state/place.ts";
 import { call } from "../../wire/call.ts";
 import { lacking } from "../../wire/scope.ts";
 import { apply, applying, isUnderWay } from "./applying.ts";
@@ -31,11 +32,12 @@ export function Upkeep() {
   const [isLooking, setLooking] = useState(false);
   const start = async (): Promise<void> => {
     setLooking(true);
+    const isHere = stillHere();
     const newest = await tried(call("upkeepPlan", { limit: 0 }));
     setLooking(false);
     if (newest === null) return;
     if (JSON.stringify(newest.totals) !== JSON.stringify(value?.totals)) again();
-    await applied(newest);
+    await applied(newest, isHere);
   };
   return (
     <div class="view">
@@ -72,7 +74,7 @@ export function Upkeep() {
  * Only what is erased for good is asked about, as of now: a plan that somebody looked at yesterday knows nothing of today's. What comes
  * to be due while the question stands is not erased: then nothing is done, and the plan is shown as it is by then.
  */
-async function applied({ totals, erases }: Plan): Promise<void> {
+async function applied({ totals, erases }: Plan, isHere: () => boolean): Promise<void> {
   if (stepsOf(totals) === 0) return warn("Nothing is to be done any more.");
   const isAgreed =
     totals.purge === 0 ||
@@ -81,6 +83,7 @@ async function applied({ totals, erases }: Plan): Promise<void> {
       text: `This would ${planWords(totals)}. The ${totals.purge === 1 ? "archive that is" : `${whole(totals.purge)} archives that are`} erased cannot be brought back.`,
       verb: `Erase ${many(totals.purge, "archive")}, and do the rest`,
       isDangerous: true,
+      isHere,
       run: async () => {},
     }));
   if (isAgreed) await apply(erases);
