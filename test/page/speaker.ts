@@ -59,6 +59,11 @@ export class Speaker {
     this.#asked.at(-1)?.end("data: [DONE]\n\n");
   }
 
+  /** In the middle of what it says. */
+  breakOff(): void {
+    this.#asked.at(-1)?.destroy();
+  }
+
   #write(choice: object): void {
     const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
     const chunk = {
