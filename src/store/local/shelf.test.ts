@@ -63,8 +63,8 @@ function printOf(tree: Tree): string {
 }
 
 /**
- * Every operation on a file of the store's own, and of those on the database the ones around its syncs: within a transaction
- * nothing else can be seen. With each, how it may stand if that is the last one that was begun.
+ * Every answer, every operation on a file of the store's own, and of those on the database the ones around its syncs: within a
+ * transaction nothing else can be seen. With each, how it may stand if that is the last one that was begun.
  */
 function momentsOf(
   { operations }: Recording,
@@ -83,7 +83,12 @@ function momentsOf(
   const first = done[0]?.at ?? 0;
   const isSync = (at: number): boolean => operations[at]?.op === "sync";
   return operations.flatMap(({ op, path }, at) => {
-    if (at <= first || op === "said" || /search|owner/.test(path)) return [];
+    // What was answered has happened, whatever is stopped then.
+    if (op === "said")
+      return done
+        .filter((word) => word.at === at)
+        .map(({ now = "" }) => ({ at: at + 1, may: new Set([now]) }));
+    if (at <= first || /search|owner/.test(path)) return [];
     const nearSync = isKill ? isSync(at + 1) || isSync(at + 3) : isSync(at);
     if (path.includes("state.sqlite") ? !nearSync : isKill && op === "sync") return []; // a kill does not see a sync
     const before = done.findLast((word) => word.at < at)?.now ?? "";
