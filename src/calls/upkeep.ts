@@ -191,7 +191,7 @@ async function run(
     });
   await unlessAborted(unlessLate(world, waitSeconds * 1_000, found.ended), signal);
   if (found.isRefused)
-    throw new Fault("conflict", "the plan has changed since: it would erase others than was agreed to", {
+    throw new Fault("conflict", "the plan has changed since: it would erase others than were agreed to", {
       todo: "look again: nothing was done; ask for the plan, and agree to that one",
     });
   return just(runOf(found));

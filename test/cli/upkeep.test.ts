@@ -114,7 +114,7 @@ test(
     assert.ok(more > totals.purge);
     late.type("y\r");
     assert.deepEqual([await late.ended(), await left()], [65, 5]);
-    assert.match(late.out, /the plan has changed since: it would erase more/);
+    assert.match(late.out, /the plan has changed since: it would erase others than were agreed to/);
 
     const agreed = terminal(t, daemon, "upkeep");
     await agreed.seen(question);
