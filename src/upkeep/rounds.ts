@@ -37,7 +37,7 @@ export interface Run {
   readonly progress: Progress;
   readonly plan: Plan | null; //       null: it is being made
   readonly report: Report | null; //   null: it is under way
-  readonly isRefused: boolean; //      it would have erased others than was agreed to: nothing was done
+  readonly isRefused: boolean; //      it would have erased others than were agreed to: nothing was done
   /** Rejects when it could not be done, or our code is wrong. */
   readonly ended: Promise<void>;
 }

@@ -45,7 +45,7 @@ test("a session is archived with everything below it, and comes back byte for by
 
   await stage.reopen();
   const back = await stage.sessions.call("restore", { id: made.archive });
-  const alone = { archived: null, below: 0, away: 1, taken: 0 };
+  const alone = { archived: null, below: 0, left: 0, away: 1, taken: 0 };
   assert.deepEqual(back, { sessionKey: top, entries: asked.entries, ...alone });
   assert.ok(readFileSync(file).equals(before));
   await stage.sessions.ask(top, "!say And it goes on");
