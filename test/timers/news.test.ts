@@ -49,6 +49,7 @@ test("a run that failed is told once, and so is that its job was disabled", asyn
     outcome: "failed",
     reason: run?.note,
     job: "bad",
+    seq: null,
   });
   assert.deepEqual(
     failures.map(({ what }) => what),
