@@ -89,8 +89,8 @@ function entryOf({ agent, everyMinutes, hours, nextAt }: Heartbeat): Entry {
   };
 }
 
-/** Labels stand in the middle above their moment: near an edge there is no room for them. */
-const LABELLED = { from: 0.1, to: 0.95 } as const;
+/** Labels stand in the middle above their moment: near an edge, or beside "now", there is no room for them, also on a phone. */
+const LABELLED = { from: 0.14, to: 0.95 } as const;
 
 function Ticks({ window, now }: { readonly window: Window; readonly now: number }) {
   const isDays = window.toMs - window.fromMs > 48 * HOUR_MS;
