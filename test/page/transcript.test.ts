@@ -77,6 +77,9 @@ test("an answer grows as it is spoken; what a kill cut off is gone, and the whol
   await page.getByRole("feed").getByText("and now?").waitFor();
   await speaker.asked(2);
   const live = page.locator(".speaking");
+  const followed = async (): Promise<boolean> =>
+    /^sessiond_subscribers 2$/m.test(await (await daemon.fetch("/metrics")).text()); // rows, and this one
+  await until(followed); // Who comes in the middle of an answer is told it when it is whole.
   speaker.say("# Head\n\nfirst **par t"); // A word is told when it is whole: before, it might become a secret.
   await live.getByRole("heading", { name: "Head" }).waitFor();
   await live.getByText("first **par").waitFor();
@@ -90,7 +93,7 @@ test("an answer grows as it is spoken; what a kill cut off is gone, and the whol
   await daemon.begin();
   await speaker.asked(3);
   await live.waitFor({ state: "detached" });
-  await until(async () => /^sessiond_subscribers 2$/m.test(await (await daemon.fetch("/metrics")).text())); // rows, and this one
+  await until(followed);
   speaker.say("the whole ");
   await live.getByText("the whole").waitFor();
   speaker.say("answer");

@@ -2,7 +2,7 @@
 // not taken from who types a text, but for those with Ctrl or Meta, and Escape.
 
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export interface Key {
   /** As in KeyboardEvent.key: "j", "Enter", "Escape"; "g p": one after the other; "mod+Enter": with Ctrl or Meta. */
@@ -27,7 +27,8 @@ export function useKeys(group: string, keys: readonly Key[]): void {
   const latest = useRef(keys);
   latest.current = keys;
   const names = keys.map(({ key }) => key).join(" | ");
-  useEffect(() => {
+  // Before it is seen: who is quick finds the keys of what they see.
+  useLayoutEffect(() => {
     const taking: Taking = {
       group,
       keys: latest.current.map(({ key, about }) => ({
