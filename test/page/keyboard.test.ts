@@ -26,8 +26,8 @@ test("talk, spawn, steer, kill, search, and find out which keys there are: by ke
   // The first session is opened, and spoken to.
   await press(page, "j", "Enter");
   await page.waitForURL(/#\/session\/agent%3Amain%3Amain/);
-  await page.getByLabel("Message", { exact: true }).waitFor();
-  await page.keyboard.type("hello there"); // It waits for words.
+  await page.locator("textarea:focus").waitFor(); // It waits for words.
+  await page.keyboard.type("hello there");
   await press(page, "Enter");
   await page.getByText('you said "hello there"').first().waitFor();
 
@@ -60,7 +60,7 @@ test("talk, spawn, steer, kill, search, and find out which keys there are: by ke
 
   // A word is searched, and its entry opened.
   await press(page, "g", "s");
-  await page.getByRole("searchbox").waitFor();
+  await page.locator("#view input[type=search]:focus").waitFor(); // Not that of the table.
   await page.keyboard.type("hello");
   await page.locator("mark").first().waitFor();
   await press(page, "ArrowDown", "Enter");
