@@ -65,3 +65,8 @@ export function bytes(n: number): string {
 export function many(n: number, what: string, more = `${what}s`): string {
   return `${whole(n)} ${n === 1 ? what : more}`;
 }
+
+/** The same of what may be very many: 1 turn, 12 turns, 18.4k turns. */
+export function counted(n: number, what: string, more = `${what}s`): string {
+  return `${count(n)} ${n === 1 ? what : more}`;
+}

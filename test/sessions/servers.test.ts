@@ -1,9 +1,7 @@
 // Tools that come from elsewhere: from servers, whose trouble is theirs alone, and from the program that opens sessions.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import * as v from "valibot";
@@ -11,6 +9,7 @@ import type { ConfigInput, Parts, Tool } from "../../src/index.ts";
 import { RESULT_BYTES_MAX } from "../../src/limits.ts";
 import { tool as typed } from "../../src/tools/tool.ts";
 import { afterwards } from "../fixtures/home.ts";
+import { freePort } from "../fixtures/port.ts";
 import { everything, odd, Rig } from "../mcp/rig.ts";
 import { alive } from "../sandbox/stage.ts";
 import { fault, Glass, Stage } from "./stage.ts";
@@ -281,16 +280,6 @@ describe("a server of tools", { skip }, () => {
     assert.equal((await sessions.ask(MAIN, echo("back", "web"))).text, "Echo: back");
   });
 });
-
-/** Of a server that is not there any more: nobody else is given the number so soon. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 describe("a tool of the program", () => {
   const input = v.strictObject({ city: v.pipe(v.string(), v.minLength(2)), days: v.optional(v.number(), 1) });

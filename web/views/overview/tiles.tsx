@@ -1,8 +1,7 @@
 // The figures that say most, each with how it went in the last minutes.
 
 import type { ComponentChildren } from "preact";
-import { bytes, count, many, money, percent, whole } from "../../../src/base/figures.ts";
-import { counted } from "../../parts/counted.ts";
+import { bytes, count, counted, many, money, percent, whole } from "../../../src/base/figures.ts";
 import { Plot, type PlotLine } from "../../parts/plot.tsx";
 import { rangeOf } from "../../parts/range.ts";
 import type { Overview } from "../../wire/events.ts";

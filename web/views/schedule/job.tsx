@@ -1,11 +1,10 @@
 // One job: what, when, for whom, and how it went.
 
 import { useEffect, useState } from "preact/hooks";
-import { duration, many, money } from "../../../src/base/figures.ts";
+import { counted, duration, many, money } from "../../../src/base/figures.ts";
 import { countsText, noteText, outcomeText } from "../../../src/calls/cron-words.ts";
 import type { Output } from "../../../src/calls/door.ts";
 import { Button } from "../../parts/button.tsx";
-import { counted } from "../../parts/counted.ts";
 import { Loading, Trouble } from "../../parts/empty.tsx";
 import { Dot } from "../../parts/state.tsx";
 import { Ago, Plain, shortKey } from "../../parts/text.tsx";

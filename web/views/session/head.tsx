@@ -1,9 +1,8 @@
 // The head of a session that is open: who it is and how it is, on one or two lines, and what can be done to it.
 
-import { count, many, money } from "../../../src/base/figures.ts";
+import { count, counted, many, money } from "../../../src/base/figures.ts";
 import { Button } from "../../parts/button.tsx";
 import { copied } from "../../parts/clipboard.ts";
-import { counted } from "../../parts/counted.ts";
 import { Menu, type Deed } from "../../parts/menu.tsx";
 import { Gauge, State } from "../../parts/state.tsx";
 import type { Row, Status } from "../../wire/events.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { counted } from "./counted.ts";
+import { counted } from "./figures.ts";
 
 test("one of a thing is told as one, and none or many as many", () => {
   assert.deepEqual(
